@@ -1,0 +1,14 @@
+# Compiler settings shared by every target of ours.
+#
+# -ffp-contract=off: the compiler may not fuse a multiplication and an addition on its own, so that all
+# SIMD targets round alike and give the same bits.
+add_library(medgrad_compile INTERFACE)
+target_compile_features(medgrad_compile INTERFACE cxx_std_20)
+target_compile_options(medgrad_compile INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -ffp-contract=off
+  $<$<BOOL:${MEDGRAD_WERROR}>:-Werror>)
+if(MEDGRAD_SANITIZE)
+  target_compile_options(medgrad_compile INTERFACE
+    -fsanitize=${MEDGRAD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(medgrad_compile INTERFACE -fsanitize=${MEDGRAD_SANITIZE})
+endif()

@@ -1,0 +1,171 @@
+// Online estimators: follow the centre of a stream of vectors, one vector per step.
+//
+// A step of the stochastic proximal point method on  min_m E D(m - g)  is (paper, eq.
+// online-spp-update)
+//
+//     m <- argmin_y D(y - g) + 1/(2 tau) |y - m|^2  =  g + prox_{tau D}(m - g),
+//
+// and an optimiser follows it with  w <- w - eta m  (eq. online-update). Both are done in as few
+// passes over memory as the distance allows: one for Squared and L1, two where a norm has to be
+// known first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "medgrad/distance.h"
+
+namespace medgrad {
+
+// ---- What to do in a step: plain values -------------------------------------------------------
+
+// m <- g + prox_{tau D}(m - g).  Momentum (Squared, beta = 1/(1+tau)), VClip (L2), CClip (L1),
+// Huber.
+struct ProximalPoint {
+  AnyDistance distance = L2{};
+  double tau = 1.0;
+};
+
+// m <- m - tau u,  u in the subdifferential of D at m - g  (paper, eqn. subgradient-step).
+struct Subgradient {
+  AnyDistance distance = L1{};
+  double tau = 1.0;
+};
+
+// m <- beta m + (1 - beta) min(1, c/|g|) g: momentum over clipped gradients, which tracks the
+// Catoni-Giulini mean (paper, eqn. clipped-sgdm).
+struct ClippedMean {
+  double beta = 0.9;
+  double clip = 1.0;
+};
+
+using OnlineMethod = std::variant<ProximalPoint, Subgradient, ClippedMean>;
+
+// Throws Error unless tau, beta and clip are in range (0 < tau < inf, 0 <= beta < 1, 0 < clip <
+// inf) and the distance has the operation the method needs for element type T.
+template <Real T>
+void validate(const OnlineMethod& method);
+
+// What a non-finite component of g means.
+enum class NonFinite : std::uint8_t {
+  reject,  // an Error that names the index; m and w are left as they were
+  robust,  // NaN is a missing observation and leaves its component of m as it was; +-Inf counts as
+           // the largest finite number of its sign. Both are counted.
+};
+
+enum class Start : std::uint8_t {
+  warm,  // m is carried from step to step
+  cold,  // m is taken as 0 before every step: L2 becomes gradient clipping, L1 with subgradients
+         // sign-SGD
+};
+
+// What a step saw. All of it falls out of the step itself.
+struct StepInfo {
+  double increment_norm = 0;  // |g - m| before the step (2-norm; +inf where it exceeds a double)
+  double effective_beta =
+      0;  // 1 - |m_new - m| / |g - m|: the momentum coefficient of this step; 0 at g = m
+  double clipped_share = 0;    // share of the components whose increment was cut
+  std::size_t non_finite = 0;  // components of g that were NaN or +-Inf
+};
+
+// ---- One step on memory that belongs to the caller ----------------------------------------------
+
+// A piece of the vectors: m and g of the same length, w of that length or empty.
+template <Real T>
+struct Block {
+  std::span<T> m;
+  std::span<const T> g;
+  std::span<T> w;
+};
+
+// Memory a step may need beside its operands (Lp and user-defined distances: one vector). Grows to
+// what is asked for and stays.
+template <Real T>
+class Workspace {
+ public:
+  void reserve(std::size_t n) {
+    if (buffer_.size() < n) buffer_.resize(n);
+  }
+  [[nodiscard]] std::span<T> take(std::size_t n) {
+    reserve(n);
+    return std::span<T>(buffer_).first(n);
+  }
+
+ private:
+  std::vector<T> buffer_;
+};
+
+struct StepOptions {
+  double eta = 0;  // w <- w - eta m_new in the same pass, for blocks that have a w
+  Start start = Start::warm;
+  NonFinite non_finite = NonFinite::reject;
+  ThreadPool* pool = nullptr;
+};
+
+// One step on the concatenation of the blocks, as if it were a single vector: norms are over all of
+// it. After any input at all, m is finite. The bits depend on the blocks' sizes, not on threads or
+// the SIMD target. Allocates only if `workspace` has not been reserved for the total length (and
+// never for Squared, L1, L2, Huber and ClippedMean).
+template <Real T>
+StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
+              const StepOptions& options, Workspace<T>& workspace);
+
+// ---- An estimator with its state
+// ------------------------------------------------------------------
+
+struct EstimatorOptions {
+  Start start = Start::warm;
+  NonFinite non_finite = NonFinite::reject;
+  bool average = false;  // also keep the mean of m_1 … m_t, the averaged iterate of the SPP rate
+};
+
+template <Real T>
+class OnlineEstimator {
+ public:
+  // Starts at m = 0. Throws Error where the method is out of range.
+  OnlineEstimator(OnlineMethod method, std::size_t dimension, EstimatorOptions options = {});
+
+  // Takes one vector in; see step(). Throws Error if g (or w) has the wrong length.
+  StepInfo update(std::span<const T> g);
+  // The same, then w <- w - eta m, in the same pass.
+  StepInfo update_and_step(std::span<T> w, double eta, std::span<const T> g);
+
+  // Starts over at the given m (all finite), with no steps taken.
+  void reset(std::span<const T> m);
+
+  [[nodiscard]] std::size_t dimension() const { return m_.size(); }
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  [[nodiscard]] std::span<const T> estimate() const { return m_; }
+  // (1/t) sum_{s<=t} m_s; empty unless asked for in the options. Before the first step it is m.
+  [[nodiscard]] std::span<const T> average() const { return average_; }
+  [[nodiscard]] const OnlineMethod& method() const { return method_; }
+  [[nodiscard]] const EstimatorOptions& options() const { return options_; }
+  // tau of the next steps, for schedules (the clip threshold of ClippedMean is left alone).
+  void set_tau(double tau);
+
+  // The pool is used, not owned; nullptr for the calling thread. The bits do not depend on it.
+  void use(ThreadPool* pool) { pool_ = pool; }
+
+  // Writes everything needed to continue bit for bit: a versioned, checksummed binary record.
+  void save(std::ostream& out) const;
+  // Reads such a record into this estimator. Throws Error, and leaves the estimator as it was, if
+  // the record is damaged, or of another version, element type, dimension, method or options.
+  void load(std::istream& in);
+
+ private:
+  StepInfo take(std::span<T> w, double eta, std::span<const T> g);
+
+  OnlineMethod method_;
+  EstimatorOptions options_;
+  std::vector<T> m_, average_;
+  std::uint64_t steps_ = 0;
+  Workspace<T> workspace_;
+  ThreadPool* pool_ = nullptr;
+};
+
+}  // namespace medgrad

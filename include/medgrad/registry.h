@@ -1,0 +1,64 @@
+// The registry: every distance, online method and sample estimator by name, with its parameters.
+//
+// The command line, its help and error texts, `medgrad list` and docs/methods.md are made from it.
+// To add a member: one class under its formula, one entry here; nothing else needs to know.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "medgrad/estimator.h"
+#include "medgrad/sample.h"
+
+namespace medgrad {
+
+// A number with its range. `fallback` is the default; NaN where a value has to be given.
+struct Parameter {
+  std::string_view name;     // kebab case, as on the command line: "tau", "max-iter"
+  std::string_view meaning;  // "step size of the proximal point method"
+  double fallback;
+  double min, max;
+  bool min_open = false, max_open = false;  // is the bound itself excluded?
+  bool integer = false;
+
+  [[nodiscard]] bool required() const;
+  [[nodiscard]] std::string range() const;  // "0 < tau < inf", "p >= 1", "f >= 0 (whole number)"
+  // Throws Error ("--tau is -1; it must be …") unless the value is in range.
+  void check(double value) const;
+};
+
+using ParameterValues = std::map<std::string, double, std::less<>>;
+
+template <class Made>
+struct Entry {
+  std::string_view name;                  // "vclip"
+  std::vector<std::string_view> aliases;  // {"l2-clip"}
+  std::string_view formula;               // "m <- m + min(1, tau/|g-m|) (g-m)"
+  std::string_view meaning;  // "clips the increment as a vector: tracks the geometric median"
+  std::vector<Parameter> parameters;
+  std::function<Made(const ParameterValues&)> build;  // gets every parameter, checked and filled in
+
+  // Checks the given values (an unknown name, a missing required one or one out of range is an
+  // Error), fills in defaults and builds.
+  [[nodiscard]] Made make(const ParameterValues& given) const;
+};
+
+[[nodiscard]] std::span<const Entry<AnyDistance>> distances();
+[[nodiscard]] std::span<const Entry<OnlineMethod>> online_methods();
+[[nodiscard]] std::span<const Entry<SampleMethod>> sample_methods();
+
+// The entry of that name or alias; an Error that names the nearest valid one where there is none.
+[[nodiscard]] const Entry<AnyDistance>& find_distance(std::string_view name);
+[[nodiscard]] const Entry<OnlineMethod>& find_online_method(std::string_view name);
+[[nodiscard]] const Entry<SampleMethod>& find_sample_method(std::string_view name);
+
+// The candidate with the smallest edit distance to `name`, for "did you mean".
+[[nodiscard]] std::string_view nearest(std::string_view name,
+                                       std::span<const std::string_view> candidates);
+
+}  // namespace medgrad

@@ -1,0 +1,117 @@
+// Sample estimators: one centre from n vectors (paper, eq. sample-median).
+//
+//     median_{l_p}(x_1 … x_n) in argmin_m  sum_i omega_i |m - x_i|_p
+//
+// and its relatives. A sample estimator is a plain value with its parameters; `aggregate` runs any
+// of them over Rows. Row weights omega (positive; all one where left out) are taken where they make
+// sense.
+//
+// Non-finite entries: under `reject` an Error names row and column; under `robust` a NaN is a
+// missing observation (it takes no part in its column, and pulls a vector-type estimator nowhere),
+// +-Inf counts as the largest finite number of its sign. A column without any observation is an
+// Error. The result is always finite. Results do not depend on the thread count or the SIMD target.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "medgrad/estimator.h"
+#include "medgrad/rows.h"
+
+namespace medgrad {
+
+// sum omega_i x_i / sum omega_i.
+struct Mean {};
+
+// l1: per component; for even n the midpoint of the two middle values. With weights: the midpoint
+// of the lower and upper weighted median (those values where the weight on either side is at most
+// half).
+struct Median {};
+
+// l2: argmin sum omega_i |m - x_i|_2. Vardi-Zhang's optimality test at every data point, then
+// Newton. For n <= 1024 rows longer than n, two passes over the data in all, whatever the number of
+// iterations: the iteration runs on the n x n Gram matrix of the rows around their componentwise
+// median.
+struct GeometricMedian {
+  double tolerance = 1e-10;
+  int max_iterations = 1000;
+};
+
+// argmin sum omega_i |m - x_i|_p, 1 <= p <= infinity. p = 1 and 2 are the two above; p = infinity
+// is solved exactly and takes no weights.
+struct LpMedian {
+  double p = 2;
+  double tolerance = 1e-10;
+  int max_iterations = 1000;
+};
+
+// Means of `blocks` consecutive runs of rows (sizes differ by at most one), then their geometric
+// median (p = 2) or l_p median. blocks = 0 stands for ceil(sqrt(n)). Depends on the order of the
+// rows.
+struct MedianOfMeans {
+  std::size_t blocks = 0;
+  double p = 2;
+};
+
+// argmin sum omega_i H_mu(m - x_i), H_mu as in Huber.
+struct HuberLocation {
+  double mu = 1.345;
+  double tolerance = 1e-10;
+  int max_iterations = 1000;
+};
+
+// c + sum omega_i min(1, clip/|x_i - c|) (x_i - c) / sum omega_i around a centre c (zero where none
+// is given): the Catoni-Giulini mean (paper, prob. clipped-sgd).
+struct SampleClippedMean {
+  double clip = 1;
+};
+
+// Per component: the mean of what is left without the f smallest and the f largest; 2 f < n.
+struct TrimmedMean {
+  std::size_t f = 1;
+};
+
+using SampleMethod = std::variant<Mean, Median, GeometricMedian, LpMedian, MedianOfMeans,
+                                  HuberLocation, SampleClippedMean, TrimmedMean>;
+
+enum class Stop : std::uint8_t {
+  closed_form,     // nothing to iterate
+  data_point,      // the optimum is exactly one of the rows, verified by the optimality condition
+  tolerance,       // the certified gap is below the tolerance
+  rounding,        // no further decrease is possible in double precision
+  max_iterations,  // gave up; `gap` says how far from the optimum at most
+};
+[[nodiscard]] std::string_view name(Stop stop);
+
+struct SampleInfo {
+  int iterations = 0;
+  // The objective is sum omega_i D(m - x_i); 0 for estimators that are not defined by one.
+  double objective = 0;
+  // An upper bound on (objective - optimum) / objective; 0 for closed forms.
+  double gap = 0;
+  Stop stop = Stop::closed_form;
+  std::size_t nan = 0, inf = 0;  // entries of the input
+};
+
+template <Real T>
+struct SampleOptions {
+  std::span<const double> weights = {};  // omega; empty for all one
+  std::span<const T> center = {};        // for SampleClippedMean; empty for 0
+  NonFinite non_finite = NonFinite::reject;
+  ThreadPool* pool = nullptr;
+};
+
+// Throws Error unless the parameters are in range for n rows.
+void validate(const SampleMethod& method, std::size_t n);
+
+// Writes the estimate to `out` (length d) and says how it was reached. Throws Error for n = 0,
+// wrong lengths, weights that are not positive or not allowed, non-finite input under `reject`;
+// `out` is then left as it was.
+template <Real T>
+SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows, std::span<T> out,
+                     const SampleOptions<T>& options = {});
+
+}  // namespace medgrad

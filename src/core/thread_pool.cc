@@ -1,0 +1,81 @@
+#include "medgrad/thread_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace medgrad {
+
+ThreadPool::ThreadPool(unsigned threads) {
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  workers_.reserve(threads - 1);
+  for (unsigned i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::run(std::size_t count, Call call, void* task) {
+  if (count == 0) return;
+  std::unique_lock lock(mutex_);
+  call_ = call;
+  task_ = task;
+  count_ = count;
+  next_ = 0;
+  failure_ = nullptr;
+  wake_.notify_all();
+  drain(lock);
+  done_.wait(lock, [this] { return running_ == 0; });
+  call_ = nullptr;
+  count_ = next_ = 0;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void ThreadPool::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopping_ || next_ < count_; });
+    if (stopping_) return;
+    drain(lock);
+  }
+}
+
+// Takes indices until none are left. Chunks are large, so a lock per chunk costs nothing that
+// counts.
+void ThreadPool::drain(std::unique_lock<std::mutex>& lock) {
+  while (next_ < count_) {
+    const std::size_t i = next_++;
+    ++running_;
+    const Call call = call_;
+    void* const task = task_;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      call(task, i);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    if (failure && (!failure_ || i < failed_index_)) {
+      failure_ = failure;
+      failed_index_ = i;
+    }
+    if (--running_ == 0 && next_ >= count_) done_.notify_all();
+  }
+}
+
+Chunks chunks_for(std::size_t n) {
+  // Large enough that a chunk outweighs a lock and a reduction, and a multiple of every vector
+  // width.
+  constexpr std::size_t kSmallest = std::size_t{1} << 14;
+  const std::size_t wanted = (n + Chunks::kMaxChunks - 1) / Chunks::kMaxChunks;
+  const std::size_t size = std::max(kSmallest, (wanted + 255) / 256 * 256);
+  return {n, size, (n + size - 1) / size};
+}
+
+}  // namespace medgrad
