@@ -1,0 +1,146 @@
+#include "medgrad/estimator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "kernels/step.h"
+#include "medgrad/error.h"
+#include "medgrad/thread_pool.h"
+
+namespace medgrad {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+
+std::string number(double x) {
+  std::ostringstream out;
+  out << x;
+  return out.str();
+}
+
+void check_positive(const char* name, double value) {
+  if (!(value > 0 && std::isfinite(value))) {
+    throw Error(std::string(name) + " is " + number(value) + "; it must be positive and finite.");
+  }
+}
+
+// Lp and user-defined distances gather the increment; a user's prox needs its argument beside it.
+std::size_t vectors_needed(const OnlineMethod& method) {
+  const auto of = [](const AnyDistance& d) -> std::size_t {
+    if (std::holds_alternative<std::shared_ptr<const AnyDistance::Custom>>(d.variant())) return 2;
+    return std::holds_alternative<Lp>(d.variant()) ? 1 : 0;
+  };
+  return std::visit(Overloaded{[&](const ProximalPoint& m) { return of(m.distance); },
+                               [&](const Subgradient& m) { return of(m.distance); },
+                               [](const ClippedMean&) { return std::size_t{0}; }},
+                    method);
+}
+
+}  // namespace
+
+template <Real T>
+void validate(const OnlineMethod& method) {
+  const char* const type = sizeof(T) == sizeof(float) ? "float" : "double";
+  std::visit(
+      Overloaded{[&](const ProximalPoint& m) {
+                   check_positive("tau", m.tau);
+                   if (!m.distance.has_prox<T>()) {
+                     throw Error(std::string("the distance has no prox for ") + type + ".");
+                   }
+                 },
+                 [&](const Subgradient& m) {
+                   check_positive("tau", m.tau);
+                   if (!m.distance.has_subgradient<T>()) {
+                     throw Error(std::string("the distance has no subgradient for ") + type + ".");
+                   }
+                 },
+                 [](const ClippedMean& m) {
+                   check_positive("clip", m.clip);
+                   if (!(m.beta >= 0 && m.beta < 1)) {
+                     throw Error("beta is " + number(m.beta) +
+                                 "; it must be at least 0 and below 1.");
+                   }
+                 }},
+      method);
+}
+
+template <Real T>
+OnlineEstimator<T>::OnlineEstimator(OnlineMethod method, std::size_t dimension,
+                                    EstimatorOptions options)
+    : method_(std::move(method)), options_(options), m_(dimension, T{0}) {
+  validate<T>(method_);
+  if (options_.average) average_.assign(dimension, T{0});
+  workspace_.reserve(vectors_needed(method_) * dimension);
+}
+
+template <Real T>
+StepInfo OnlineEstimator<T>::update(std::span<const T> g) {
+  return take({}, 0, g);
+}
+
+template <Real T>
+StepInfo OnlineEstimator<T>::update_and_step(std::span<T> w, double eta, std::span<const T> g) {
+  if (w.size() != m_.size()) {
+    throw Error("w has " + std::to_string(w.size()) + " components where the estimator has " +
+                std::to_string(m_.size()) + ".");
+  }
+  return take(w, eta, g);
+}
+
+template <Real T>
+StepInfo OnlineEstimator<T>::take(std::span<T> w, double eta, std::span<const T> g) {
+  if (g.size() != m_.size()) {
+    throw Error("the vector has " + std::to_string(g.size()) +
+                " components where the estimator has " + std::to_string(m_.size()) + ".");
+  }
+  const Block<T> block{m_, g, w};
+  const StepOptions options{eta, options_.start, options_.non_finite, pool_};
+  const StepInfo info = step<T>(method_, {&block, 1}, options, workspace_);
+  ++steps_;
+  if (options_.average) {
+    // average <- average + (m - average) / t: a relaxation step like any other.
+    const kernels::Factor share{1 / static_cast<double>(steps_), 1};
+    const Chunks chunks = chunks_for(m_.size());
+    for_each(pool_, chunks.count, [&](std::size_t c) {
+      const std::size_t at = chunks.begin(c);
+      kernels::relax<T>({average_.data() + at, m_.data() + at, nullptr, chunks.end(c) - at}, {},
+                        share, nullptr);
+    });
+  }
+  return info;
+}
+
+template <Real T>
+void OnlineEstimator<T>::reset(std::span<const T> m) {
+  if (m.size() != m_.size()) {
+    throw Error("the starting vector has " + std::to_string(m.size()) +
+                " components where the estimator has " + std::to_string(m_.size()) + ".");
+  }
+  const std::size_t bad = kernels::first_non_finite(m.data(), m.size());
+  if (bad < m.size()) {
+    throw Error("component " + std::to_string(bad + 1) + " of the starting vector is not finite.");
+  }
+  std::copy(m.begin(), m.end(), m_.begin());
+  if (options_.average) average_ = m_;
+  steps_ = 0;
+}
+
+template <Real T>
+void OnlineEstimator<T>::set_tau(double tau) {
+  check_positive("tau", tau);
+  std::visit(Overloaded{[&](ProximalPoint& m) { m.tau = tau; },
+                        [&](Subgradient& m) { m.tau = tau; }, [](ClippedMean&) {}},
+             method_);
+}
+
+template void validate<float>(const OnlineMethod&);
+template void validate<double>(const OnlineMethod&);
+template class OnlineEstimator<float>;
+template class OnlineEstimator<double>;
+
+}  // namespace medgrad

@@ -1,0 +1,183 @@
+// The saved state of an online estimator: a binary record that continues bit for bit.
+//
+//   "medgradS"  magic
+//   u32         format version
+//   u32         0x01020304 as this machine stores it: the byte order
+//   u32 + text  method, distance, fixed parameters, element type and options, as one line
+//   f64         tau (0 for ClippedMean); it may have been moved by a schedule
+//   u64 u64     dimension, steps
+//   T[…]        m, then the running average where there is one
+//   u32         CRC-32 of everything before
+#include <boost/crc.hpp>
+#include <cmath>
+#include <cstring>
+#include <istream>
+#include <ostream>
+#include <sstream>
+
+#include "kernels/step.h"
+#include "medgrad/error.h"
+#include "medgrad/estimator.h"
+
+namespace medgrad {
+namespace {
+
+constexpr char kMagic[8] = {'m', 'e', 'd', 'g', 'r', 'a', 'd', 'S'};
+constexpr std::uint32_t kFormat = 1, kByteOrder = 0x01020304;
+
+// Everything about a method but tau: equal lines mean interchangeable states.
+struct Describe {
+  std::ostringstream out;
+
+  void distance(const AnyDistance& d) {
+    out << d.name();
+    if (const auto* lp = std::get_if<Lp>(&d.variant())) out << " p=" << lp->p();
+    if (const auto* huber = std::get_if<Huber>(&d.variant())) out << " mu=" << huber->mu();
+  }
+  double operator()(const ProximalPoint& m) {
+    out << "proximal-point ";
+    distance(m.distance);
+    return m.tau;
+  }
+  double operator()(const Subgradient& m) {
+    out << "subgradient ";
+    distance(m.distance);
+    return m.tau;
+  }
+  double operator()(const ClippedMean& m) {
+    out << "clipped-mean beta=" << m.beta << " clip=" << m.clip;
+    return 0;
+  }
+};
+
+template <Real T>
+std::string describe(const OnlineMethod& method, const EstimatorOptions& options, double& tau) {
+  Describe describe;
+  describe.out << std::hexfloat;
+  tau = std::visit(describe, method);
+  describe.out << (sizeof(T) == 4 ? " float" : " double")
+               << (options.start == Start::cold ? " cold" : " warm")
+               << (options.average ? " averaged" : "")
+               << (options.non_finite == NonFinite::robust ? " robust" : " reject");
+  return describe.out.str();
+}
+
+class Writer {
+ public:
+  explicit Writer(std::ostream& out) : out_(out) {}
+  void bytes(const void* data, std::size_t n) {
+    crc_.process_bytes(data, n);
+    out_.write(static_cast<const char*>(data), static_cast<std::streamsize>(n));
+  }
+  template <class V>
+  void value(V v) {
+    bytes(&v, sizeof v);
+  }
+  void finish() {
+    const std::uint32_t sum = crc_.checksum();
+    out_.write(reinterpret_cast<const char*>(&sum), sizeof sum);
+    if (!out_.flush()) throw std::runtime_error("the estimator's state could not be written.");
+  }
+
+ private:
+  std::ostream& out_;
+  boost::crc_32_type crc_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::istream& in) : in_(in) {}
+  void bytes(void* data, std::size_t n) {
+    in_.read(static_cast<char*>(data), static_cast<std::streamsize>(n));
+    if (static_cast<std::size_t>(in_.gcount()) != n) throw Error("the saved state is truncated.");
+    crc_.process_bytes(data, n);
+  }
+  template <class V>
+  V value() {
+    V v;
+    bytes(&v, sizeof v);
+    return v;
+  }
+  void finish() {
+    const std::uint32_t expected = crc_.checksum();
+    if (value<std::uint32_t>() != expected) {
+      throw Error("the saved state is damaged: its checksum does not match.");
+    }
+  }
+
+ private:
+  std::istream& in_;
+  boost::crc_32_type crc_;
+};
+
+}  // namespace
+
+template <Real T>
+void OnlineEstimator<T>::save(std::ostream& out) const {
+  double tau = 0;
+  const std::string what = describe<T>(method_, options_, tau);
+  Writer writer(out);
+  writer.bytes(kMagic, sizeof kMagic);
+  writer.value(kFormat);
+  writer.value(kByteOrder);
+  writer.value(static_cast<std::uint32_t>(what.size()));
+  writer.bytes(what.data(), what.size());
+  writer.value(tau);
+  writer.value(static_cast<std::uint64_t>(m_.size()));
+  writer.value(steps_);
+  writer.bytes(m_.data(), m_.size() * sizeof(T));
+  writer.bytes(average_.data(), average_.size() * sizeof(T));
+  writer.finish();
+}
+
+template <Real T>
+void OnlineEstimator<T>::load(std::istream& in) {
+  Reader reader(in);
+  char magic[sizeof kMagic];
+  reader.bytes(magic, sizeof magic);
+  if (std::memcmp(magic, kMagic, sizeof kMagic) != 0) {
+    throw Error("this is not a saved medgrad estimator.");
+  }
+  if (const auto format = reader.value<std::uint32_t>(); format != kFormat) {
+    throw Error("the saved state has format " + std::to_string(format) + "; this version reads " +
+                std::to_string(kFormat) + ".");
+  }
+  if (reader.value<std::uint32_t>() != kByteOrder) {
+    throw Error("the saved state comes from a machine with another byte order.");
+  }
+  double tau = 0;
+  const std::string expected = describe<T>(method_, options_, tau);
+  const auto length = reader.value<std::uint32_t>();
+  std::string what(std::min<std::size_t>(length, 4096), '\0');
+  reader.bytes(what.data(), what.size());
+  if (what != expected) {
+    throw Error("the saved state is of '" + what + "' where this estimator is '" + expected + "'.");
+  }
+  const bool has_tau = !std::holds_alternative<ClippedMean>(method_);
+  tau = reader.value<double>();
+  if (has_tau && !(tau > 0 && std::isfinite(tau))) throw Error("the saved state has no valid tau.");
+  if (const auto d = reader.value<std::uint64_t>(); d != m_.size()) {
+    throw Error("the saved state has " + std::to_string(d) +
+                " components where this estimator has " + std::to_string(m_.size()) + ".");
+  }
+  const auto steps = reader.value<std::uint64_t>();
+  std::vector<T> m(m_.size()), average(average_.size());
+  reader.bytes(m.data(), m.size() * sizeof(T));
+  reader.bytes(average.data(), average.size() * sizeof(T));
+  reader.finish();
+  if (kernels::first_non_finite(m.data(), m.size()) < m.size() ||
+      kernels::first_non_finite(average.data(), average.size()) < average.size()) {
+    throw Error("the saved state holds a number that is not finite.");
+  }
+  if (has_tau) set_tau(tau);
+  m_ = std::move(m);
+  average_ = std::move(average);
+  steps_ = steps;
+}
+
+template void OnlineEstimator<float>::save(std::ostream&) const;
+template void OnlineEstimator<double>::save(std::ostream&) const;
+template void OnlineEstimator<float>::load(std::istream&);
+template void OnlineEstimator<double>::load(std::istream&);
+
+}  // namespace medgrad

@@ -1,0 +1,280 @@
+// One online step over blocks of memory: which passes a method needs, and what they add up to.
+#include "kernels/step.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+#include "core/lanes.h"
+#include "core/radial.h"
+#include "medgrad/error.h"
+#include "medgrad/estimator.h"
+#include "medgrad/thread_pool.h"
+
+namespace medgrad {
+namespace {
+
+using kernels::Mode;
+using kernels::Run;
+using kernels::ScaledNorm;
+using kernels::Tally;
+
+// A tally with its lanes summed up; what passes over chunks are combined from.
+struct Totals {
+  kernels::Squares squares;
+  double moved = 0;
+  std::uint64_t clipped = 0, nan = 0, inf = 0;
+
+  Totals() = default;
+  explicit Totals(const Tally& tally)
+      : squares(tally.increment.sum()),
+        moved(kernels::sum_lanes(tally.moved)),
+        clipped(tally.clipped),
+        nan(tally.nan),
+        inf(tally.inf) {}
+  void add(const Totals& o) {
+    squares += o.squares;
+    moved += o.moved;
+    clipped += o.clipped;
+    nan += o.nan;
+    inf += o.inf;
+  }
+  [[nodiscard]] std::size_t non_finite() const { return static_cast<std::size_t>(nan + inf); }
+};
+
+template <Real T>
+class Step {
+ public:
+  Step(std::span<const Block<T>> blocks, const StepOptions& options, Workspace<T>& workspace)
+      : blocks_(blocks),
+        options_(options),
+        mode_{options.start == Start::cold, options.eta},
+        workspace_(workspace) {
+    for (const Block<T>& block : blocks) {
+      assert(block.g.size() == block.m.size());
+      assert(block.w.empty() || block.w.size() == block.m.size());
+      size_ += block.g.size();
+    }
+  }
+
+  StepInfo operator()(const ProximalPoint& method) {
+    return on(method.distance, method.tau, [](const auto& d, double tau, const ScaledNorm& norm) {
+      return prox_step(d, tau, norm);
+    });
+  }
+
+  StepInfo operator()(const Subgradient& method) {
+    subgradient_ = true;
+    return on(method.distance, method.tau, [](const auto& d, double tau, const ScaledNorm& norm) {
+      return subgradient_step(d, tau, norm);
+    });
+  }
+
+  // Two passes: |g| decides the factor, then m <- beta m + (1 - beta) f g.
+  StepInfo operator()(const ClippedMean& method) {
+    const Mode cold{true, 0};
+    const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, cold, t); });
+    reject_if(seen);
+    RadialStep clip = clip_to(method.clip, seen.squares.norm());
+    clip.factor.f *= 1 - method.beta;
+    const Totals done = pass([&](const Run<T>& run, Tally& t) {
+      kernels::mix(run, mode_, method.beta, clip.factor, t);
+    });
+    return info(done, 1 - (1 - method.beta) * clip.share, clip.clipped ? 1 : 0);
+  }
+
+ private:
+  // Picks the kind of step by the kind of distance.
+  template <class RadialFactor>
+  StepInfo on(const AnyDistance& distance, double tau, const RadialFactor& factor) {
+    return std::visit(
+        [&]<class D>(const D& d) {
+          if constexpr (std::is_same_v<D, Squared>) {
+            return constant(factor(d, tau, ScaledNorm{}));
+          } else if constexpr (std::is_same_v<D, L1>) {
+            return componentwise(tau);
+          } else if constexpr (std::is_same_v<D, L2> || std::is_same_v<D, Huber>) {
+            return radial([&](const ScaledNorm& norm) { return factor(d, tau, norm); });
+          } else if constexpr (std::is_same_v<D, Lp>) {
+            if (d.p() == 1) return componentwise(tau);
+            if (d.p() == 2) {
+              return radial([&](const ScaledNorm& norm) { return factor(L2{}, tau, norm); });
+            }
+            return general(distance, d.q(), tau);
+          } else {
+            return general(distance, 0, tau);
+          }
+        },
+        distance.variant());
+  }
+
+  // m <- m + f v with a factor known beforehand: one pass.
+  StepInfo constant(const RadialStep& step) {
+    reject_by_scan();
+    const Totals done =
+        pass([&](const Run<T>& run, Tally& t) { kernels::relax(run, mode_, step.factor, &t); });
+    return info(done, 1 - step.share, 0);
+  }
+
+  // m <- m + f v with a factor that depends on |v|: two passes.
+  template <class FactorOf>
+  StepInfo radial(const FactorOf& factor_of) {
+    const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, mode_, t); });
+    reject_if(seen);
+    const RadialStep step = factor_of(seen.squares.norm());
+    pass([&](const Run<T>& run, Tally&) { kernels::relax(run, mode_, step.factor, nullptr); });
+    return info(seen, 1 - step.share, step.clipped ? 1 : 0);
+  }
+
+  // L1: every component by itself, one pass.
+  StepInfo componentwise(double tau) {
+    reject_by_scan();
+    const Totals done = pass([&](const Run<T>& run, Tally& t) {
+      subgradient_ ? kernels::sign(run, mode_, tau, t) : kernels::clamp(run, mode_, tau, t);
+    });
+    const double norm = done.squares.norm().get();
+    const double kept =
+        done.clipped == 0 && !subgradient_ ? 0 : 1 - std::sqrt(done.moved) * (tau / norm);
+    return info(done, norm > 0 ? kept : 0,
+                static_cast<double>(done.clipped) / static_cast<double>(size_));
+  }
+
+  // Anything else: the increment is gathered, transformed as a whole and added. For norms through
+  // the ball view, m + Proj_{B_q(0,tau)}(g - m), which is exact where g is huge; for a user's
+  // distance through its prox, m + (v + prox(-v)) with v = g - m.
+  StepInfo general(const AnyDistance& distance, double q, double tau) {
+    const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, mode_, t); });
+    reject_if(seen);
+    // A user's operator also needs its argument, beside the increment.
+    const std::span<T> space = workspace_.take(q > 0 ? size_ : 2 * size_);
+    const std::span<T> v = space.first(size_);
+    each_run([&](const Run<T>& run, std::size_t at) { kernels::increment(run, mode_, &v[at]); });
+    if (q > 0) {
+      transform_by_norm(distance, q, tau, v);
+    } else {
+      transform_by_user(distance, tau, v, space.last(size_));
+    }
+    const double moved = scaled_norm(std::span<const T>(v)).get();
+    each_run([&](const Run<T>& run, std::size_t at) { kernels::advance(run, mode_, &v[at]); });
+    const double norm = seen.squares.norm().get();
+    const double kept = norm > 0 ? 1 - moved / norm : 0;
+    return info(seen, kept, kept > 1e-12 ? 1 : 0);
+  }
+
+  // v <- Proj_{B_q(0,tau)}(v), or tau times a subgradient of the norm at v.
+  void transform_by_norm(const AnyDistance& distance, double q, double tau, std::span<T> v) const {
+    const std::span<const T> in = v;
+    if (!subgradient_) return project_ball(q, tau, in, v);
+    distance.subgradient(in, v);
+    for (T& x : v) x = static_cast<T>(tau * static_cast<double>(x));
+  }
+
+  // v <- v + prox_{tau D}(-v), or -tau times a subgradient at -v.
+  void transform_by_user(const AnyDistance& distance, double tau, std::span<T> v,
+                         std::span<T> x) const {
+    const std::span<const T> in = x;
+    for (std::size_t i = 0; i < v.size(); ++i) x[i] = -v[i];
+    if (subgradient_) {
+      distance.subgradient(in, x);
+      for (std::size_t i = 0; i < v.size(); ++i)
+        v[i] = static_cast<T>(-tau * static_cast<double>(x[i]));
+    } else {
+      distance.prox(tau, in, x);
+      for (std::size_t i = 0; i < v.size(); ++i) v[i] += x[i];
+    }
+  }
+
+  // Runs the kernel over all blocks, cut into chunks of the concatenation, and adds up the tallies
+  // in the order of the chunks.
+  template <class Kernel>
+  Totals pass(const Kernel& kernel) {
+    const Chunks chunks = chunks_for(size_);
+    Totals partial[Chunks::kMaxChunks];
+    for_each(options_.pool, chunks.count, [&](std::size_t c) {
+      Tally tally;
+      runs_of(chunks.begin(c), chunks.end(c),
+              [&](const Run<T>& run, std::size_t) { kernel(run, tally); });
+      partial[c] = Totals(tally);
+    });
+    Totals totals;
+    for (std::size_t c = 0; c < chunks.count; ++c) totals.add(partial[c]);
+    return totals;
+  }
+
+  template <class Use>
+  void each_run(const Use& use) {
+    const Chunks chunks = chunks_for(size_);
+    for_each(options_.pool, chunks.count,
+             [&](std::size_t c) { runs_of(chunks.begin(c), chunks.end(c), use); });
+  }
+
+  // The contiguous runs that make up [begin, end) of the concatenation, with their position in it.
+  template <class Use>
+  void runs_of(std::size_t begin, std::size_t end, const Use& use) const {
+    std::size_t start = 0;
+    for (const Block<T>& block : blocks_) {
+      const std::size_t stop = start + block.g.size();
+      const std::size_t from = std::max(begin, start), to = std::min(end, stop);
+      if (from < to) {
+        const std::size_t at = from - start;
+        use(Run<T>{block.m.data() + at, block.g.data() + at,
+                   block.w.empty() ? nullptr : block.w.data() + at, to - from},
+            from);
+      }
+      if (stop >= end) break;
+      start = stop;
+    }
+  }
+
+  // One-pass methods have to look first where non-finite input is an error: m must stay as it was.
+  void reject_by_scan() const {
+    if (options_.non_finite == NonFinite::robust) return;
+    const Chunks chunks = chunks_for(size_);
+    for_each(options_.pool, chunks.count, [&](std::size_t c) {
+      runs_of(chunks.begin(c), chunks.end(c), [&](const Run<T>& run, std::size_t at) {
+        const std::size_t i = kernels::first_non_finite(run.g, run.n);
+        if (i < run.n) refuse(at + i, run.g[i]);
+      });
+    });
+  }
+
+  void reject_if(const Totals& seen) const {
+    if (seen.non_finite() > 0) reject_by_scan();
+  }
+
+  [[noreturn]] static void refuse(std::size_t index, T value) {
+    const char* const what = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+    throw Error("component " + std::to_string(index + 1) + " is " + what +
+                "; only finite numbers are taken unless non-finite input is set to robust.");
+  }
+
+  [[nodiscard]] StepInfo info(const Totals& totals, double kept, double clipped_share) const {
+    const double norm = totals.squares.norm().get();
+    return {norm, norm > 0 ? kept : 0, clipped_share, totals.non_finite()};
+  }
+
+  std::span<const Block<T>> blocks_;
+  const StepOptions& options_;
+  Mode mode_;
+  Workspace<T>& workspace_;
+  std::size_t size_ = 0;
+  bool subgradient_ = false;
+};
+
+}  // namespace
+
+template <Real T>
+StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
+              const StepOptions& options, Workspace<T>& workspace) {
+  Step<T> run(blocks, options, workspace);
+  return std::visit(run, method);
+}
+
+template StepInfo step(const OnlineMethod&, std::span<const Block<float>>, const StepOptions&,
+                       Workspace<float>&);
+template StepInfo step(const OnlineMethod&, std::span<const Block<double>>, const StepOptions&,
+                       Workspace<double>&);
+
+}  // namespace medgrad

@@ -1,0 +1,404 @@
+#include "kernels/step.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/step.cc"
+#include "hwy/foreach_target.h"  // re-includes this file per target
+#include "hwy/highway.h"
+#include "kernels/step_scalar.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace medgrad::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DoubleTag = hn::CappedTag<double, kLanes>;
+
+// Blocks of kLanes components are held as kLanes / Lanes vectors, so that a component's lane does
+// not depend on the vector width.
+template <class T>
+using Tag = hn::CappedTag<T, kLanes>;
+template <class T>
+constexpr size_t kVectors = kLanes / hn::MaxLanes(Tag<T>());
+
+// Sums of squares over the lanes; floats are squared in double.
+class LaneSquares {
+ public:
+  LaneSquares() {
+    for (auto& a : acc_) a = hn::Zero(DoubleTag());
+  }
+
+  HWY_INLINE void Add(Tag<double>, hn::Vec<Tag<double>> v, size_t k) { AddTo(k, v); }
+#if HWY_TARGET == HWY_SCALAR
+  HWY_INLINE void Add(Tag<float>, hn::Vec<Tag<float>> v, size_t k) {
+    AddTo(k, hn::PromoteTo(DoubleTag(), v));
+  }
+#else
+  HWY_INLINE void Add(Tag<float> d, hn::Vec<Tag<float>> v, size_t k) {
+    const hn::Half<Tag<float>> half;
+    (void)d;
+    AddTo(2 * k, hn::PromoteTo(DoubleTag(), hn::LowerHalf(half, v)));
+    AddTo(2 * k + 1, hn::PromoteTo(DoubleTag(), hn::UpperHalf(half, v)));
+  }
+#endif
+
+  void AddTo(double* lanes) const {
+    const DoubleTag d;
+    for (size_t k = 0; k < kVectors<double>; ++k) {
+      double* const to = lanes + k * hn::Lanes(d);
+      hn::StoreU(hn::Add(hn::LoadU(d, to), acc_[k]), d, to);
+    }
+  }
+
+ private:
+  // Multiplication and addition are rounded separately: fused, targets would differ in the last
+  // bit.
+  HWY_INLINE void AddTo(size_t k, hn::Vec<DoubleTag> v) {
+    acc_[k] = hn::Add(acc_[k], hn::Mul(v, v));
+  }
+  hn::Vec<DoubleTag> acc_[kVectors<double>];
+};
+
+// Components whose square needs no scaling; everything else goes the scalar way.
+HWY_INLINE hn::Mask<Tag<float>> InRange(Tag<float> d, hn::Vec<Tag<float>> v) {
+  return hn::Le(hn::Abs(v), hn::Set(d, std::numeric_limits<float>::max()));
+}
+HWY_INLINE hn::Mask<Tag<double>> InRange(Tag<double> d, hn::Vec<Tag<double>> v) {
+  const auto a = hn::Abs(v);
+  return hn::And(hn::Le(a, hn::Set(d, kBig)),
+                 hn::Or(hn::Ge(a, hn::Set(d, kSmall)), hn::Eq(a, hn::Zero(d))));
+}
+
+// The vector form of each operation. `clipped` counts; `moved` is (m_new - m) / tau.
+struct Measure {
+  using Scalar = ScalarMeasure;
+  static constexpr bool kMeasures = true, kWrites = false;
+};
+template <class T>
+struct Relax {
+  using Scalar = ScalarRelax;
+  static constexpr bool kWrites = true;
+  T f;
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V m, V g, V v, size_t&) const {
+    return f == T{1} ? g : hn::Add(m, hn::Mul(hn::Set(d, f), v));
+  }
+};
+template <class T>
+struct Mix {
+  using Scalar = ScalarMix;
+  T keep, f;
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V m, V g, V, size_t&) const {
+    return hn::Add(hn::Mul(hn::Set(d, keep), m), hn::Mul(hn::Set(d, f), g));
+  }
+};
+template <class T>
+struct Clamp {
+  using Scalar = ScalarClamp;
+  T tau;
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V m, V g, V, size_t& clipped) const {
+    const V t = hn::Set(d, tau);
+    const V r = hn::Min(hn::Max(g, hn::Sub(m, t)), hn::Add(m, t));
+    clipped += hn::CountTrue(d, hn::Ne(r, g));
+    return r;
+  }
+};
+template <class T>
+struct Sign {
+  using Scalar = ScalarSign;
+  T tau;
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V m, V, V v, size_t& clipped) const {
+    const V t = hn::Set(d, tau);
+    clipped += hn::CountTrue(d, hn::Gt(hn::Abs(v), t));
+    const auto still = hn::Eq(v, hn::Zero(d));
+    return hn::Add(m, hn::IfThenZeroElse(still, hn::CopySign(t, v)));
+  }
+};
+
+// One pass. kMeasures: v^2 and the counts go to the tally.
+template <bool kMeasures, bool kWrites, class T, class Op>
+class Pass {
+ public:
+  static constexpr bool kMoves = Op::Scalar::kMoves;
+
+  Pass(const Op& op, const typename Op::Scalar& scalar, Mode mode, double tau, Tally& tally)
+      : op_(op), scalar_(scalar), mode_(mode), tau_(tau), tally_(tally) {
+    if constexpr (kMoves) inverse_tau_ = static_cast<T>(1 / tau);
+  }
+
+  void Over(const Run<T>& run) {
+    size_t i = 0;
+    for (; i + kLanes <= run.n; i += kLanes) {
+      const Run<T> block{run.m + i, run.g + i, run.w == nullptr ? nullptr : run.w + i, kLanes};
+      if (HWY_UNLIKELY(!Block(block.m, block.g, block.w))) Slow(block);
+    }
+    if (i < run.n) Tail({run.m + i, run.g + i, run.w == nullptr ? nullptr : run.w + i, run.n - i});
+    if constexpr (kMeasures) squares_.AddTo(tally_.increment.mid);
+    if constexpr (kMoves) moved_.AddTo(tally_.moved);
+    tally_.clipped += clipped_;
+  }
+
+ private:
+  // kLanes components at once; false, with nothing done, where one is out of range.
+  HWY_INLINE bool Block(T* HWY_RESTRICT pm, const T* HWY_RESTRICT pg, T* HWY_RESTRICT pw) {
+    const Tag<T> d;
+    constexpr size_t kN = hn::MaxLanes(Tag<T>());
+    using V = hn::Vec<Tag<T>>;
+    V m[kVectors<T>], g[kVectors<T>], v[kVectors<T>];
+    bool fine = true;
+    for (size_t k = 0; k < kVectors<T>; ++k) {
+      m[k] = mode_.cold ? hn::Zero(d) : hn::LoadU(d, pm + k * kN);
+      g[k] = hn::LoadU(d, pg + k * kN);
+      v[k] = hn::Sub(g[k], m[k]);
+      fine &= hn::AllTrue(d, InRange(d, v[k]));
+    }
+    if (HWY_UNLIKELY(!fine)) return false;
+    for (size_t k = 0; k < kVectors<T>; ++k) {
+      if constexpr (kMeasures) squares_.Add(d, v[k], k);
+      if constexpr (kWrites) {
+        const V max = hn::Set(d, std::numeric_limits<T>::max());
+        const V r = hn::Min(hn::Max(op_(d, m[k], g[k], v[k], clipped_), hn::Neg(max)), max);
+        if constexpr (kMoves) {
+          moved_.Add(d, hn::Mul(hn::Sub(r, m[k]), hn::Set(d, inverse_tau_)), k);
+        }
+        hn::StoreU(r, d, pm + k * kN);
+        if (pw != nullptr) {
+          const V eta = hn::Set(d, static_cast<T>(mode_.eta));
+          const V w = hn::LoadU(d, pw + k * kN);
+          hn::StoreU(hn::Sub(w, hn::Mul(eta, r)), d, pw + k * kN);
+        }
+      }
+    }
+    return true;
+  }
+
+  // The rest of a run, filled up with zeros: those have v = 0 and count for nothing.
+  HWY_NOINLINE void Tail(const Run<T>& rest) {
+    T m[kLanes] = {}, g[kLanes] = {}, w[kLanes] = {};
+    for (size_t i = 0; i < rest.n; ++i) {
+      if (!mode_.cold) m[i] = rest.m[i];
+      g[i] = rest.g[i];
+      if (rest.w != nullptr) w[i] = rest.w[i];
+    }
+    if (!Block(m, g, rest.w != nullptr ? w : nullptr)) return Slow(rest);
+    if constexpr (kWrites) {
+      for (size_t i = 0; i < rest.n; ++i) {
+        rest.m[i] = m[i];
+        if (rest.w != nullptr) rest.w[i] = w[i];
+      }
+    }
+  }
+
+  HWY_NOINLINE void Slow(const Run<T>& block) {
+    scalar_block(block, mode_, scalar_, kMeasures, kWrites, tau_, tally_);
+  }
+
+  Op op_;
+  typename Op::Scalar scalar_;
+  Mode mode_;
+  double tau_;
+  Tally& tally_;
+  T inverse_tau_ = 0;
+  LaneSquares squares_, moved_;
+  size_t clipped_ = 0;
+};
+
+template <class T>
+void MeasureRun(const Run<T>& run, Mode mode, Tally& tally) {
+  Pass<true, false, T, Measure>({}, {}, mode, 1, tally).Over(run);
+}
+template <class T>
+void RelaxRun(const Run<T>& run, Mode mode, Factor factor, Tally* tally) {
+  const Relax<T> op{static_cast<T>(factor.f)};
+  Tally unused;
+  if (tally != nullptr) {
+    Pass<true, true, T, Relax<T>>(op, {factor}, mode, 1, *tally).Over(run);
+  } else {
+    Pass<false, true, T, Relax<T>>(op, {factor}, mode, 1, unused).Over(run);
+  }
+}
+template <class T>
+void MixRun(const Run<T>& run, Mode mode, double keep, Factor factor, Tally& tally) {
+  const Mix<T> op{static_cast<T>(keep), static_cast<T>(factor.f)};
+  Pass<true, true, T, Mix<T>>(op, {keep, factor}, mode, 1, tally).Over(run);
+}
+template <class T>
+void ClampRun(const Run<T>& run, Mode mode, double tau, Tally& tally) {
+  Pass<true, true, T, Clamp<T>>({static_cast<T>(tau)}, {tau}, mode, tau, tally).Over(run);
+}
+template <class T>
+void SignRun(const Run<T>& run, Mode mode, double tau, Tally& tally) {
+  Pass<true, true, T, Sign<T>>({static_cast<T>(tau)}, {tau}, mode, tau, tally).Over(run);
+}
+
+// Whole blocks first, then the block that holds the culprit, one by one.
+template <class T>
+size_t FirstNonFinite(const T* x, size_t n) {
+  const Tag<T> d;
+  constexpr size_t kN = hn::MaxLanes(Tag<T>());
+  const auto max = hn::Set(d, std::numeric_limits<T>::max());
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    bool fine = true;
+    for (size_t k = 0; k < kLanes; k += kN) {
+      fine &= hn::AllTrue(d, hn::Le(hn::Abs(hn::LoadU(d, x + i + k)), max));
+    }
+    if (HWY_UNLIKELY(!fine)) break;
+  }
+  while (i < n && std::isfinite(x[i])) ++i;
+  return i;
+}
+
+void MeasureF32(const Run<float>& r, Mode m, Tally& t) { MeasureRun(r, m, t); }
+void MeasureF64(const Run<double>& r, Mode m, Tally& t) { MeasureRun(r, m, t); }
+void RelaxF32(const Run<float>& r, Mode m, Factor f, Tally* t) { RelaxRun(r, m, f, t); }
+void RelaxF64(const Run<double>& r, Mode m, Factor f, Tally* t) { RelaxRun(r, m, f, t); }
+void MixF32(const Run<float>& r, Mode m, double k, Factor f, Tally& t) { MixRun(r, m, k, f, t); }
+void MixF64(const Run<double>& r, Mode m, double k, Factor f, Tally& t) { MixRun(r, m, k, f, t); }
+void ClampF32(const Run<float>& r, Mode m, double tau, Tally& t) { ClampRun(r, m, tau, t); }
+void ClampF64(const Run<double>& r, Mode m, double tau, Tally& t) { ClampRun(r, m, tau, t); }
+void SignF32(const Run<float>& r, Mode m, double tau, Tally& t) { SignRun(r, m, tau, t); }
+void SignF64(const Run<double>& r, Mode m, double tau, Tally& t) { SignRun(r, m, tau, t); }
+size_t FirstNonFiniteF32(const float* x, size_t n) { return FirstNonFinite(x, n); }
+size_t FirstNonFiniteF64(const double* x, size_t n) { return FirstNonFinite(x, n); }
+
+}  // namespace medgrad::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace medgrad::kernels {
+
+HWY_EXPORT(MeasureF32);
+HWY_EXPORT(MeasureF64);
+HWY_EXPORT(RelaxF32);
+HWY_EXPORT(RelaxF64);
+HWY_EXPORT(MixF32);
+HWY_EXPORT(MixF64);
+HWY_EXPORT(ClampF32);
+HWY_EXPORT(ClampF64);
+HWY_EXPORT(SignF32);
+HWY_EXPORT(SignF64);
+HWY_EXPORT(FirstNonFiniteF32);
+HWY_EXPORT(FirstNonFiniteF64);
+
+namespace {
+
+// Factors that the element type itself can carry with room to spare go to the SIMD kernels.
+template <class T>
+bool representable(const Factor& factor) {
+  constexpr double kRoom = std::is_same_v<T, float> ? 1e30 : 1e290;
+  const double f = std::fabs(factor.f);
+  return factor.s == 1 && (f == 0 || (f > 1 / kRoom && f < kRoom));
+}
+
+template <class T, class Op>
+void scalar_run(const Run<T>& run, Mode mode, const Op& op, bool measures, Tally& tally) {
+  for (std::size_t i = 0; i < run.n; i += kLanes) {
+    const Run<T> block{run.m + i, run.g + i, run.w == nullptr ? nullptr : run.w + i,
+                       std::min(kLanes, run.n - i)};
+    scalar_block(block, mode, op, measures, true, 1.0, tally);
+  }
+}
+
+}  // namespace
+
+template <>
+void measure(const Run<float>& run, Mode mode, Tally& tally) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(MeasureF32)(run, mode, tally);
+}
+template <>
+void measure(const Run<double>& run, Mode mode, Tally& tally) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(MeasureF64)(run, mode, tally);
+}
+
+template <class T>
+void relax(const Run<T>& run, Mode mode, Factor factor, Tally* tally) {
+  simd_ready();
+  if (!representable<T>(factor)) {
+    Tally unused;
+    scalar_run(run, mode, ScalarRelax{factor}, tally != nullptr, tally ? *tally : unused);
+  } else if constexpr (std::is_same_v<T, float>) {
+    HWY_DYNAMIC_DISPATCH(RelaxF32)(run, mode, factor, tally);
+  } else {
+    HWY_DYNAMIC_DISPATCH(RelaxF64)(run, mode, factor, tally);
+  }
+}
+
+template <class T>
+void mix(const Run<T>& run, Mode mode, double keep, Factor factor, Tally& tally) {
+  simd_ready();
+  if (!representable<T>(factor)) {
+    scalar_run(run, mode, ScalarMix{keep, factor}, true, tally);
+  } else if constexpr (std::is_same_v<T, float>) {
+    HWY_DYNAMIC_DISPATCH(MixF32)(run, mode, keep, factor, tally);
+  } else {
+    HWY_DYNAMIC_DISPATCH(MixF64)(run, mode, keep, factor, tally);
+  }
+}
+
+template <>
+void clamp(const Run<float>& run, Mode mode, double tau, Tally& tally) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(ClampF32)(run, mode, tau, tally);
+}
+template <>
+void clamp(const Run<double>& run, Mode mode, double tau, Tally& tally) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(ClampF64)(run, mode, tau, tally);
+}
+template <>
+void sign(const Run<float>& run, Mode mode, double tau, Tally& tally) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(SignF32)(run, mode, tau, tally);
+}
+template <>
+void sign(const Run<double>& run, Mode mode, double tau, Tally& tally) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(SignF64)(run, mode, tau, tally);
+}
+template <>
+std::size_t first_non_finite(const float* x, std::size_t n) {
+  simd_ready();
+  return HWY_DYNAMIC_DISPATCH(FirstNonFiniteF32)(x, n);
+}
+template <>
+std::size_t first_non_finite(const double* x, std::size_t n) {
+  simd_ready();
+  return HWY_DYNAMIC_DISPATCH(FirstNonFiniteF64)(x, n);
+}
+
+// Used where a projection in between costs far more than these loops: plain code.
+template <class T>
+void increment(const Run<T>& run, Mode mode, T* v) {
+  for (std::size_t i = 0; i < run.n; ++i) {
+    const double m = mode.cold ? 0.0 : static_cast<double>(run.m[i]);
+    const double g = static_cast<double>(run.g[i]);
+    v[i] = std::isnan(g) ? T{0} : static_cast<T>(finite<T>(finite<T>(g) - m));
+  }
+}
+
+template <class T>
+void advance(const Run<T>& run, Mode mode, const T* v) {
+  for (std::size_t i = 0; i < run.n; ++i) {
+    const double m = mode.cold ? 0.0 : static_cast<double>(run.m[i]);
+    const double step = static_cast<double>(v[i]);
+    run.m[i] = static_cast<T>(std::isfinite(step) ? finite<T>(m + step) : m);
+    if (run.w != nullptr) run.w[i] = static_cast<T>(run.w[i] - static_cast<T>(mode.eta) * run.m[i]);
+  }
+}
+
+template void relax(const Run<float>&, Mode, Factor, Tally*);
+template void relax(const Run<double>&, Mode, Factor, Tally*);
+template void mix(const Run<float>&, Mode, double, Factor, Tally&);
+template void mix(const Run<double>&, Mode, double, Factor, Tally&);
+template void increment(const Run<float>&, Mode, float*);
+template void increment(const Run<double>&, Mode, double*);
+template void advance(const Run<float>&, Mode, const float*);
+template void advance(const Run<double>&, Mode, const double*);
+
+}  // namespace medgrad::kernels
+#endif  // HWY_ONCE

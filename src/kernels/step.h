@@ -1,0 +1,76 @@
+// The inner loops of an online step, on one contiguous run of components.
+//
+// In all of them g is the new vector, m the tracked one (taken as 0 where `cold`), v = g - m the
+// increment. A NaN in g leaves its component of m as it was, +-Inf counts as the largest finite
+// number of its sign; both are counted. Whatever comes in, the m that is written is finite. Where w
+// is given, w <- w - eta m follows in the same pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/squares.h"
+
+namespace medgrad::kernels {
+
+template <class T>
+struct Run {
+  T* m;        // read unless cold, written by all but measure()
+  const T* g;  // read
+  T* w;        // read and written; nullptr for none
+  std::size_t n;
+};
+
+struct Mode {
+  bool cold = false;
+  double eta = 0;
+};
+
+// What a pass saw; passes over further runs add to it.
+struct Tally {
+  SquareLanes increment;      // v^2
+  double moved[kLanes] = {};  // ((m_new - m) / tau)^2, by clamp and sign only
+  std::uint64_t clipped = 0;  // components whose increment was cut, by clamp and sign only
+  std::uint64_t nan = 0, inf = 0;
+};
+
+// A factor f / s on the increment, s a power of two: f * (s*g - s*m) is right even where f/s or g -
+// m would overflow or underflow.
+struct Factor {
+  double f = 0, s = 1;
+};
+
+// Only looks: v^2 and the counts.
+template <class T>
+void measure(const Run<T>& run, Mode mode, Tally& tally);
+
+// m <- m + f v.  f = 1 gives m = g exactly.  With `tally` (may be nullptr) it measures as well.
+template <class T>
+void relax(const Run<T>& run, Mode mode, Factor factor, Tally* tally);
+
+// m <- keep m + f g.  Measures v as well.
+template <class T>
+void mix(const Run<T>& run, Mode mode, double keep, Factor factor, Tally& tally);
+
+// m <- min(max(g, m - tau), m + tau): the projection of g onto the box around m.
+template <class T>
+void clamp(const Run<T>& run, Mode mode, double tau, Tally& tally);
+
+// m <- m + tau sign(v).
+template <class T>
+void sign(const Run<T>& run, Mode mode, double tau, Tally& tally);
+
+// v <- g - m with the policy above; a difference beyond the largest finite number becomes that
+// number.
+template <class T>
+void increment(const Run<T>& run, Mode mode, T* v);
+
+// m <- m + v, kept finite; a v that is not finite leaves its component as it was.
+template <class T>
+void advance(const Run<T>& run, Mode mode, const T* v);
+
+// The index of the first NaN or Inf, n where there is none.
+template <class T>
+[[nodiscard]] std::size_t first_non_finite(const T* x, std::size_t n);
+
+}  // namespace medgrad::kernels

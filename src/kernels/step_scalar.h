@@ -1,0 +1,93 @@
+// The step kernels component by component, in double: the reference that the SIMD kernels are
+// tested against, and what they call for blocks that hold NaN, Inf or numbers near the ends of the
+// range.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/step.h"
+
+namespace medgrad::kernels {
+
+template <class T>
+[[nodiscard]] inline double finite(double x) {
+  constexpr double kMax = std::numeric_limits<T>::max();
+  return std::clamp(x, -kMax, kMax);
+}
+
+// One component of each operation: the new m from m, a finite g and the operation's constants.
+struct ScalarMeasure {
+  static constexpr bool kMeasures = true, kWrites = false, kMoves = false;
+  [[nodiscard]] double operator()(double m, double, bool&) const { return m; }
+};
+
+struct ScalarRelax {
+  static constexpr bool kMoves = false;
+  Factor factor;
+  [[nodiscard]] double operator()(double m, double g, bool&) const {
+    const double f = factor.f, s = factor.s;
+    if (f == 1 && s == 1) return g;
+    const double v = s * g - s * m;
+    return std::isfinite(v) ? m + f * v : (1 - f) * m + f * g;
+  }
+};
+
+struct ScalarMix {
+  static constexpr bool kMoves = false;
+  double keep;
+  Factor factor;
+  [[nodiscard]] double operator()(double m, double g, bool&) const {
+    return keep * m + factor.f * (factor.s * g);
+  }
+};
+
+struct ScalarClamp {
+  static constexpr bool kMoves = true;
+  double tau;
+  [[nodiscard]] double operator()(double m, double g, bool& clipped) const {
+    const double r = std::min(std::max(g, m - tau), m + tau);
+    clipped = r != g;
+    return r;
+  }
+};
+
+struct ScalarSign {
+  static constexpr bool kMoves = true;
+  double tau;
+  [[nodiscard]] double operator()(double m, double g, bool& clipped) const {
+    clipped = std::fabs(g - m) > tau;
+    return g == m ? m : m + std::copysign(tau, g - m);
+  }
+};
+
+// Runs `op` over n components, n <= kLanes: component i belongs to lane i.
+template <class T, class Op>
+void scalar_block(const Run<T>& run, Mode mode, const Op& op, bool measures, bool writes,
+                  double tau, Tally& tally) {
+  for (std::size_t i = 0; i < run.n; ++i) {
+    const double m = mode.cold ? 0.0 : static_cast<double>(run.m[i]);
+    const double raw = static_cast<double>(run.g[i]);
+    double r = m;
+    if (std::isnan(raw)) {
+      ++tally.nan;
+    } else {
+      tally.inf += std::isinf(raw) ? 1 : 0;
+      const double g = finite<T>(raw);
+      bool clipped = false;
+      r = finite<T>(op(m, g, clipped));
+      tally.clipped += clipped ? 1 : 0;
+      if (measures) tally.increment.add_difference(i, g, m);
+      if constexpr (Op::kMoves) {
+        const double moved = (r - m) / tau;
+        tally.moved[i] += moved * moved;
+      }
+    }
+    if (!writes) continue;
+    run.m[i] = static_cast<T>(r);
+    if (run.w != nullptr) run.w[i] = static_cast<T>(run.w[i] - static_cast<T>(mode.eta) * run.m[i]);
+  }
+}
+
+}  // namespace medgrad::kernels
