@@ -53,10 +53,17 @@ double norm(double p, std::span<const T> x) {
   if (p == 1) return lane_sum(x.size(), [&](std::size_t i) { return std::fabs(at(x, i)); });
   const double max = largest(x);
   if (std::isinf(p) || max == 0) return max;
+  return max * relative_norm(p, x, max);
+}
+
+template <Real T>
+double relative_norm(double p, std::span<const T> x, double max) {
   const double sum =
       lane_sum(x.size(), [&](std::size_t i) { return std::pow(std::fabs(at(x, i)) / max, p); });
-  return max * std::pow(sum, 1 / p);
+  return std::pow(sum, 1 / p);
 }
+template double relative_norm(double, std::span<const float>, double);
+template double relative_norm(double, std::span<const double>, double);
 
 // ---- Squared ----------------------------------------------------------------------------------
 

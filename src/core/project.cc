@@ -18,39 +18,69 @@ double magnitude(std::span<const T> x, std::size_t i) {
 
 // q = 1: soft thresholding, y = sign(x) max(|x| - theta, 0) with theta such that |y|_1 = radius.
 //
-// theta is the root of  h(theta) = sum max(|x_i| - theta, 0) - radius,  convex, decreasing and
-// piecewise linear. Newton's step from the left lands on the threshold of the current active set
-// and never overshoots (Michelot 1986), so it ends at the root when the active set stops changing:
-// a few passes. Every third pass bisects what the bracket leaves, which bounds the number of passes
-// for any data. Values are scaled by a power of two near the largest, so that sums do not overflow.
+// With max the largest |x_i|, a_i = max - |x_i| and delta = max - theta this reads y_i = max(delta
+// - a_i, 0), which keeps its relative accuracy where the radius is nothing beside the entries.
+// delta is the root of  h(delta) = sum max(delta - a_i, 0) - radius,  convex, increasing and
+// piecewise linear. Newton's step from the right lands on the root for the current active set and
+// never overshoots (Michelot 1986), so it ends when the active set stops changing: a few passes.
+// Every third pass bisects what the bracket leaves, which bounds the number of passes for any data.
+// Values are scaled by a power of two near the largest, so that sums do not overflow.
 template <Real T>
-double l1_threshold(double radius, std::span<const T> x, double max) {
-  const double scale = std::ldexp(1.0, std::clamp(-std::ilogb(max), -1000, 1000));
-  const double target = radius * scale;
-  double low = 0, high = max * scale;  // h(low) > 0 >= h(high)
-  for (int pass = 0; pass < 400; ++pass) {
-    const double at = pass % 3 == 2 ? low + (high - low) / 2 : low;
-    // Both sums in one go over the data: the active values and how many they are.
-    double sum[kernels::kLanes] = {}, active[kernels::kLanes] = {};
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double a = magnitude(x, i) * scale;
-      const bool on = a > at;
-      sum[i % kernels::kLanes] += on ? a - at : 0.0;
-      active[i % kernels::kLanes] += on ? 1.0 : 0.0;
+class SimplexThreshold {
+ public:
+  SimplexThreshold(double radius, std::span<const T> x, double max)
+      : x_(x),
+        scale_(std::ldexp(1.0, std::clamp(-std::ilogb(max), -1000, 1000))),
+        max_(max * scale_) {
+    const double target = radius * scale_;
+    double low = 0, high = max_;  // h(low) < 0 <= h(high)
+    for (int pass = 0; pass < 400; ++pass) {
+      const double at = pass % 3 == 2 ? low + (high - low) / 2 : high;
+      const Active active = below(at);
+      const double root = (target + active.sum) / active.count;
+      if (active.count == 0 || root > at) {
+        low = at;
+        if (at >= high) break;
+        continue;
+      }
+      const bool done = at - root <= 2e-16 * at;
+      high = root;
+      if (done || high - low <= 2e-16 * high) break;
     }
-    const double excess = kernels::sum_lanes(sum) - target;
-    if (excess <= 0) {
-      high = at;
-      if (at <= low) break;
-      continue;
-    }
-    const double next = at + excess / kernels::sum_lanes(active);
-    if (next - at <= 4e-16 * next || next >= high) return std::min(next, high) / scale;
-    low = next;
-    if (high - low <= 1e-16 * high) break;
+    delta_ = high;
   }
-  return low / scale;
-}
+
+  // |y_i|
+  [[nodiscard]] double operator()(std::size_t i) const {
+    return std::max(delta_ - below_max(i), 0.0) / scale_;
+  }
+
+ private:
+  struct Active {
+    double sum, count;
+  };
+
+  [[nodiscard]] double below_max(std::size_t i) const { return max_ - magnitude(x_, i) * scale_; }
+
+  // Sum and number of the a_i below `at`.
+  [[nodiscard]] Active below(double at) const {
+    double sum[kernels::kLanes] = {}, count[kernels::kLanes] = {};
+    const auto take = [&](std::size_t i, std::size_t lane) {
+      const double a = below_max(i);
+      sum[lane] += a < at ? a : 0.0;
+      count[lane] += a < at ? 1.0 : 0.0;
+    };
+    std::size_t i = 0;
+    for (; i + kernels::kLanes <= x_.size(); i += kernels::kLanes) {
+      for (std::size_t lane = 0; lane < kernels::kLanes; ++lane) take(i + lane, lane);
+    }
+    for (; i < x_.size(); ++i) take(i, i % kernels::kLanes);
+    return {kernels::sum_lanes(sum), kernels::sum_lanes(count)};
+  }
+
+  std::span<const T> x_;
+  double scale_, max_, delta_;
+};
 
 // 1 < q < infinity: y_i = radius z_i sign(x_i), where with b_i = |x_i| / max and alpha = radius /
 // max
@@ -63,16 +93,23 @@ class QBall {
  public:
   QBall(double q, double alpha) : k_(q - 1), alpha_(alpha) {}
 
+  struct Solution {
+    double z = 0, power = 0;  // power = z^{q-1}
+  };
+
   // The z of one component for a given beta. One of z and u = z^{q-1} turns the equation into a
   // convex one, where Newton's method from the right converges monotonically.
-  [[nodiscard]] double solve(double b, double beta) const {
-    if (b == 0) return 0;
-    if (k_ >= 1) return convex(alpha_, beta, k_, b);
+  [[nodiscard]] Solution solve(double b, double beta) const {
+    if (b == 0) return {};
+    if (k_ >= 1) {
+      const double z = convex(alpha_, beta, k_, b);
+      return {z, std::pow(z, k_)};
+    }
     const double power = 1 / k_;
     const double u = convex(beta, alpha_, power, b);
     // z = u^power loses power * eps; where alpha z is a good part of b, the difference loses less.
     const double rest = b - beta * u;
-    return alpha_ > 0 && rest * power > b ? rest / alpha_ : std::pow(u, power);
+    return {alpha_ > 0 && rest * power > b ? rest / alpha_ : std::pow(u, power), u};
   }
 
  private:
@@ -103,15 +140,14 @@ template <Real T>
 double find_multiplier(double q, const QBall& ball, double alpha, std::span<const T> x,
                        double max) {
   const double p = q / (q - 1);
-  double low = 0, high = norm(p, x) / max * (1 + 1e-12);
+  double low = 0, high = relative_norm(p, x, max) * (1 + 1e-12);
   double beta = std::clamp(high - alpha, high / 2, high);
   for (int pass = 0; pass < 300; ++pass) {
     double sum[kernels::kLanes] = {}, slope[kernels::kLanes] = {};
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double b = magnitude(x, i) / max;
-      const double z = ball.solve(b, beta);
+      const auto [z, power] = ball.solve(b, beta);
       if (z == 0) continue;
-      const double power = std::max(b - alpha * z, 0.0) / beta;  // z^{q-1}
       sum[i % kernels::kLanes] += z * power;
       slope[i % kernels::kLanes] += q * power * power / (alpha + beta * (q - 1) * power / z);
     }
@@ -134,16 +170,16 @@ void project_outside(double q, double radius, std::span<const T> x, const Use& u
   if (radius == 0) {
     for (std::size_t i = 0; i < x.size(); ++i) use(i, 0.0);
   } else if (q == 1) {
-    const double theta = l1_threshold(radius, x, max);
+    const SimplexThreshold<T> threshold(radius, x, max);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      use(i, std::copysign(std::max(magnitude(x, i) - theta, 0.0), static_cast<double>(x[i])));
+      use(i, std::copysign(threshold(i), static_cast<double>(x[i])));
     }
   } else {
     const double alpha = radius / max;
     const QBall ball(q, alpha);
     const double beta = find_multiplier(q, ball, alpha, x, max);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const double z = ball.solve(magnitude(x, i) / max, beta);
+      const double z = ball.solve(magnitude(x, i) / max, beta).z;
       use(i, std::copysign(radius * z, static_cast<double>(x[i])));
     }
   }

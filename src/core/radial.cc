@@ -66,7 +66,7 @@ RadialStep subgradient_step(const Huber& huber, double tau, const ScaledNorm& no
 template <Real T>
 ScaledNorm scaled_norm(std::span<const T> x) {
   const Chunks chunks = chunks_for(x.size());
-  kernels::Squares squares;
+  kernels::Squares squares{};
   for (std::size_t c = 0; c < chunks.count; ++c) {
     kernels::Tally tally;
     // A cold run never looks at m; it is given g's address only to be some address.

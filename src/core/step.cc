@@ -24,10 +24,10 @@ using kernels::Tally;
 // A tally with its lanes summed up; what passes over chunks are combined from.
 struct Totals {
   kernels::Squares squares;
-  double moved = 0;
-  std::uint64_t clipped = 0, nan = 0, inf = 0;
+  double moved;
+  std::uint64_t clipped, nan, inf;
 
-  Totals() = default;
+  Totals() = default;  // leaves it uninitialised: an array of them sits on the stack of every pass
   explicit Totals(const Tally& tally)
       : squares(tally.increment.sum()),
         moved(kernels::sum_lanes(tally.moved)),
@@ -79,9 +79,9 @@ class Step {
     reject_if(seen);
     RadialStep clip = clip_to(method.clip, seen.squares.norm());
     clip.factor.f *= 1 - method.beta;
-    const Totals done = pass([&](const Run<T>& run, Tally& t) {
-      kernels::mix(run, mode_, method.beta, clip.factor, t);
-    });
+    const Totals done = pass(
+        [&](const Run<T>& run, Tally& t) { kernels::mix(run, mode_, method.beta, clip.factor, t); },
+        true);
     return info(done, 1 - (1 - method.beta) * clip.share, clip.clipped ? 1 : 0);
   }
 
@@ -124,7 +124,8 @@ class Step {
     const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, mode_, t); });
     reject_if(seen);
     const RadialStep step = factor_of(seen.squares.norm());
-    pass([&](const Run<T>& run, Tally&) { kernels::relax(run, mode_, step.factor, nullptr); });
+    pass([&](const Run<T>& run, Tally&) { kernels::relax(run, mode_, step.factor, nullptr); },
+         true);
     return info(seen, 1 - step.share, step.clipped ? 1 : 0);
   }
 
@@ -187,18 +188,20 @@ class Step {
   }
 
   // Runs the kernel over all blocks, cut into chunks of the concatenation, and adds up the tallies
-  // in the order of the chunks.
+  // in the order of the chunks. A second pass goes backward: it finds the end of the first in the
+  // cache.
   template <class Kernel>
-  Totals pass(const Kernel& kernel) {
+  Totals pass(const Kernel& kernel, bool backward = false) {
     const Chunks chunks = chunks_for(size_);
     Totals partial[Chunks::kMaxChunks];
-    for_each(options_.pool, chunks.count, [&](std::size_t c) {
+    for_each(options_.pool, chunks.count, [&](std::size_t i) {
+      const std::size_t c = backward ? chunks.count - 1 - i : i;
       Tally tally;
       runs_of(chunks.begin(c), chunks.end(c),
               [&](const Run<T>& run, std::size_t) { kernel(run, tally); });
       partial[c] = Totals(tally);
     });
-    Totals totals;
+    Totals totals{};
     for (std::size_t c = 0; c < chunks.count; ++c) totals.add(partial[c]);
     return totals;
   }

@@ -27,7 +27,7 @@ struct ScaledNorm {
 
 // Three sums, one per range: of (kGrow v)^2, v^2 and (kShrink v)^2.
 struct Squares {
-  double small = 0, mid = 0, big = 0;
+  double small, mid, big;  // uninitialised unless asked for: see Totals in core/step.cc
 
   Squares& operator+=(const Squares& o) {
     small += o.small;

@@ -2,6 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/step.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // re-includes this file per target
 #include "hwy/highway.h"
 #include "kernels/step_scalar.h"
@@ -23,7 +24,7 @@ constexpr size_t kVectors = kLanes / hn::MaxLanes(Tag<T>());
 // Sums of squares over the lanes; floats are squared in double.
 class LaneSquares {
  public:
-  LaneSquares() {
+  HWY_INLINE void Clear() {
     for (auto& a : acc_) a = hn::Zero(DoubleTag());
   }
 
@@ -41,7 +42,7 @@ class LaneSquares {
   }
 #endif
 
-  void AddTo(double* lanes) const {
+  HWY_INLINE void AddTo(double* lanes) const {
     const DoubleTag d;
     for (size_t k = 0; k < kVectors<double>; ++k) {
       double* const to = lanes + k * hn::Lanes(d);
@@ -71,12 +72,10 @@ HWY_INLINE hn::Mask<Tag<double>> InRange(Tag<double> d, hn::Vec<Tag<double>> v) 
 // The vector form of each operation. `clipped` counts; `moved` is (m_new - m) / tau.
 struct Measure {
   using Scalar = ScalarMeasure;
-  static constexpr bool kMeasures = true, kWrites = false;
 };
 template <class T>
 struct Relax {
   using Scalar = ScalarRelax;
-  static constexpr bool kWrites = true;
   T f;
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V m, V g, V v, size_t&) const {
@@ -117,57 +116,87 @@ struct Sign {
   }
 };
 
-// One pass. kMeasures: v^2 and the counts go to the tally.
+// What a pass accumulates in registers; it must not escape into memory before the pass ends.
+struct Sums {
+  LaneSquares squares, moved;
+  size_t clipped;
+
+  HWY_INLINE void Clear() {
+    squares.Clear();
+    moved.Clear();
+    clipped = 0;
+  }
+};
+
+// One pass. kMeasures: v^2 and the counts go to the tally. kWrites: m and w are updated.
 template <bool kMeasures, bool kWrites, class T, class Op>
 class Pass {
  public:
-  static constexpr bool kMoves = Op::Scalar::kMoves;
-
   Pass(const Op& op, const typename Op::Scalar& scalar, Mode mode, double tau, Tally& tally)
-      : op_(op), scalar_(scalar), mode_(mode), tau_(tau), tally_(tally) {
-    if constexpr (kMoves) inverse_tau_ = static_cast<T>(1 / tau);
-  }
+      : op_(op), scalar_(scalar), mode_(mode), tau_(tau), tally_(tally) {}
 
   void Over(const Run<T>& run) {
-    size_t i = 0;
-    for (; i + kLanes <= run.n; i += kLanes) {
-      const Run<T> block{run.m + i, run.g + i, run.w == nullptr ? nullptr : run.w + i, kLanes};
-      if (HWY_UNLIKELY(!Block(block.m, block.g, block.w))) Slow(block);
+    const Op op = op_;
+    const Constants constants(mode_, tau_);
+    Sums sums;
+    sums.Clear();
+    T* m = run.m;
+    const T* g = run.g;
+    T* w = run.w;
+    for (size_t blocks = run.n / kLanes; blocks > 0; --blocks) {
+      hwy::Prefetch(m + kAhead);
+      hwy::Prefetch(g + kAhead);
+      if (kWrites && w != nullptr) hwy::Prefetch(w + kAhead);
+      if (HWY_UNLIKELY(!Block(op, constants, m, g, w, sums))) Slow({m, g, w, kLanes});
+      m += kLanes;
+      g += kLanes;
+      if (w != nullptr) w += kLanes;
     }
-    if (i < run.n) Tail({run.m + i, run.g + i, run.w == nullptr ? nullptr : run.w + i, run.n - i});
-    if constexpr (kMeasures) squares_.AddTo(tally_.increment.mid);
-    if constexpr (kMoves) moved_.AddTo(tally_.moved);
-    tally_.clipped += clipped_;
+    Keep(sums);
+    if (run.n % kLanes != 0) Tail({m, g, w, run.n % kLanes});
   }
 
  private:
+  static constexpr bool kMoves = Op::Scalar::kMoves;
+  // How far ahead to ask for memory: a block takes some 60 instructions, too many for the processor
+  // to look past enough of them by itself.
+  static constexpr size_t kAhead = 2048 / sizeof(T);
+  using V = hn::Vec<Tag<T>>;
+
+  struct Constants {
+    Constants(Mode mode, double tau)
+        : cold(mode.cold), eta(static_cast<T>(mode.eta)), inverse_tau(static_cast<T>(1 / tau)) {}
+    bool cold;
+    T eta, inverse_tau;
+  };
+
   // kLanes components at once; false, with nothing done, where one is out of range.
-  HWY_INLINE bool Block(T* HWY_RESTRICT pm, const T* HWY_RESTRICT pg, T* HWY_RESTRICT pw) {
+  static HWY_INLINE bool Block(const Op& op, const Constants& constants, T* HWY_RESTRICT pm,
+                               const T* HWY_RESTRICT pg, T* HWY_RESTRICT pw, Sums& sums) {
     const Tag<T> d;
     constexpr size_t kN = hn::MaxLanes(Tag<T>());
-    using V = hn::Vec<Tag<T>>;
     V m[kVectors<T>], g[kVectors<T>], v[kVectors<T>];
-    bool fine = true;
+    auto fine = hn::FirstN(d, kN);
     for (size_t k = 0; k < kVectors<T>; ++k) {
-      m[k] = mode_.cold ? hn::Zero(d) : hn::LoadU(d, pm + k * kN);
+      m[k] = constants.cold ? hn::Zero(d) : hn::LoadU(d, pm + k * kN);
       g[k] = hn::LoadU(d, pg + k * kN);
       v[k] = hn::Sub(g[k], m[k]);
-      fine &= hn::AllTrue(d, InRange(d, v[k]));
+      fine = hn::And(fine, InRange(d, v[k]));
     }
-    if (HWY_UNLIKELY(!fine)) return false;
+    if (HWY_UNLIKELY(!hn::AllTrue(d, fine))) return false;
     for (size_t k = 0; k < kVectors<T>; ++k) {
-      if constexpr (kMeasures) squares_.Add(d, v[k], k);
+      if constexpr (kMeasures) sums.squares.Add(d, v[k], k);
       if constexpr (kWrites) {
         const V max = hn::Set(d, std::numeric_limits<T>::max());
-        const V r = hn::Min(hn::Max(op_(d, m[k], g[k], v[k], clipped_), hn::Neg(max)), max);
+        const V r = hn::Min(hn::Max(op(d, m[k], g[k], v[k], sums.clipped), hn::Neg(max)), max);
         if constexpr (kMoves) {
-          moved_.Add(d, hn::Mul(hn::Sub(r, m[k]), hn::Set(d, inverse_tau_)), k);
+          const V moved = hn::Mul(hn::Sub(r, m[k]), hn::Set(d, constants.inverse_tau));
+          sums.moved.Add(d, moved, k);
         }
         hn::StoreU(r, d, pm + k * kN);
         if (pw != nullptr) {
-          const V eta = hn::Set(d, static_cast<T>(mode_.eta));
           const V w = hn::LoadU(d, pw + k * kN);
-          hn::StoreU(hn::Sub(w, hn::Mul(eta, r)), d, pw + k * kN);
+          hn::StoreU(hn::Sub(w, hn::Mul(hn::Set(d, constants.eta), r)), d, pw + k * kN);
         }
       }
     }
@@ -182,7 +211,12 @@ class Pass {
       g[i] = rest.g[i];
       if (rest.w != nullptr) w[i] = rest.w[i];
     }
-    if (!Block(m, g, rest.w != nullptr ? w : nullptr)) return Slow(rest);
+    Sums sums;
+    sums.Clear();
+    if (!Block(op_, Constants(mode_, tau_), m, g, rest.w != nullptr ? w : nullptr, sums)) {
+      return Slow(rest);
+    }
+    Keep(sums);
     if constexpr (kWrites) {
       for (size_t i = 0; i < rest.n; ++i) {
         rest.m[i] = m[i];
@@ -195,14 +229,17 @@ class Pass {
     scalar_block(block, mode_, scalar_, kMeasures, kWrites, tau_, tally_);
   }
 
+  HWY_INLINE void Keep(const Sums& sums) {
+    if constexpr (kMeasures) sums.squares.AddTo(tally_.increment.mid);
+    if constexpr (kMoves) sums.moved.AddTo(tally_.moved);
+    tally_.clipped += sums.clipped;
+  }
+
   Op op_;
   typename Op::Scalar scalar_;
   Mode mode_;
   double tau_;
   Tally& tally_;
-  T inverse_tau_ = 0;
-  LaneSquares squares_, moved_;
-  size_t clipped_ = 0;
 };
 
 template <class T>

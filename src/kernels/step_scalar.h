@@ -19,7 +19,7 @@ template <class T>
 
 // One component of each operation: the new m from m, a finite g and the operation's constants.
 struct ScalarMeasure {
-  static constexpr bool kMeasures = true, kWrites = false, kMoves = false;
+  static constexpr bool kMoves = false;
   [[nodiscard]] double operator()(double m, double, bool&) const { return m; }
 };
 

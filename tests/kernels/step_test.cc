@@ -1,0 +1,166 @@
+// The SIMD step kernels against the scalar reference: every target, length and misalignment.
+#include "kernels/step.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/step_scalar.h"
+#include "testing.h"
+
+namespace medgrad::kernels {
+namespace {
+
+using testing::random_vector;
+using testing::same_bits;
+
+template <class T>
+struct Result {
+  std::vector<T> m, w;
+  Tally tally;
+};
+
+enum class Kernel { measure, relax, mix, clamp, sign };
+constexpr Kernel kAll[] = {Kernel::measure, Kernel::relax, Kernel::mix, Kernel::clamp,
+                           Kernel::sign};
+
+template <class T>
+void run_simd(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
+  switch (kernel) {
+    case Kernel::measure:
+      return measure(run, mode, tally);
+    case Kernel::relax:
+      return relax(run, mode, {0.3, 1}, &tally);
+    case Kernel::mix:
+      return mix(run, mode, 0.9, {0.1, 1}, tally);
+    case Kernel::clamp:
+      return clamp(run, mode, 0.5, tally);
+    case Kernel::sign:
+      return sign(run, mode, 0.5, tally);
+  }
+}
+
+template <class T>
+void run_scalar(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
+  for (std::size_t i = 0; i < run.n; i += kLanes) {
+    const Run<T> block{run.m + i, run.g + i, run.w ? run.w + i : nullptr,
+                       std::min(kLanes, run.n - i)};
+    switch (kernel) {
+      case Kernel::measure:
+        scalar_block(block, mode, ScalarMeasure{}, true, false, 1, tally);
+        break;
+      case Kernel::relax:
+        scalar_block(block, mode, ScalarRelax{{0.3, 1}}, true, true, 1, tally);
+        break;
+      case Kernel::mix:
+        scalar_block(block, mode, ScalarMix{0.9, {0.1, 1}}, true, true, 1, tally);
+        break;
+      case Kernel::clamp:
+        scalar_block(block, mode, ScalarClamp{0.5}, true, true, 0.5, tally);
+        break;
+      case Kernel::sign:
+        scalar_block(block, mode, ScalarSign{0.5}, true, true, 0.5, tally);
+        break;
+    }
+  }
+}
+
+template <class T, class RunKernel>
+Result<T> apply(const RunKernel& run_kernel, std::vector<T> m, const std::vector<T>& g,
+                std::vector<T> w, std::size_t offset, Mode mode, bool with_w) {
+  Result<T> result{std::move(m), std::move(w), {}};
+  run_kernel(Run<T>{result.m.data() + offset, g.data() + offset,
+                    with_w ? result.w.data() + offset : nullptr, g.size() - offset},
+             mode, result.tally);
+  return result;
+}
+
+template <class T>
+class StepKernelTest : public ::testing::Test {
+ protected:
+  void TearDown() override { force_simd_target(simd_targets().front()); }
+};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(StepKernelTest, Types);
+
+// Numbers from everywhere: ordinary, NaN, Inf, the ends of the range, denormals, zeros.
+template <class T>
+std::vector<T> wild_vector(std::mt19937_64& rng, std::size_t n, bool finite) {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> x = random_vector<T>(rng, n, 1);
+  const T wild[] = {Limits::max(), -Limits::max(),     Limits::denorm_min(), Limits::min(),
+                    T{0},          Limits::infinity(), -Limits::infinity(),  Limits::quiet_NaN()};
+  std::uniform_int_distribution<std::size_t> kind(0, 60);
+  for (T& v : x) {
+    const std::size_t k = kind(rng);
+    if (k < (finite ? 5 : 8)) v = wild[k];
+  }
+  return x;
+}
+
+TYPED_TEST(StepKernelTest, EveryTargetAgreesWithTheScalarReference) {
+  using T = TypeParam;
+  std::mt19937_64 rng(7);
+  // float results may differ by the rounding of one operation: the reference computes in double.
+  const double tolerance = std::is_same_v<T, float> ? 4 * std::numeric_limits<T>::epsilon() : 0;
+  for (std::size_t n = 0; n < 70; ++n) {
+    for (const bool wild : {false, true}) {
+      const std::size_t offset = n % 3;
+      const auto m =
+          wild ? wild_vector<T>(rng, n + offset, true) : random_vector<T>(rng, n + offset, 0);
+      const auto g =
+          wild ? wild_vector<T>(rng, n + offset, false) : random_vector<T>(rng, n + offset, 0);
+      const auto w = random_vector<T>(rng, n + offset, 0);
+      for (const Kernel kernel : kAll) {
+        for (const Mode mode : {Mode{false, 0.01}, Mode{true, 0.01}}) {
+          const bool with_w = n % 2 == 0;
+          const auto expected =
+              apply<T>([&](const Run<T>& r, Mode o, Tally& t) { run_scalar(kernel, r, o, t); }, m,
+                       g, w, offset, mode, with_w);
+          Result<T> first;
+          for (const std::string& target : simd_targets()) {
+            force_simd_target(target);
+            const auto got =
+                apply<T>([&](const Run<T>& r, Mode o, Tally& t) { run_simd(kernel, r, o, t); }, m,
+                         g, w, offset, mode, with_w);
+            SCOPED_TRACE(target + " n=" + std::to_string(n) + " kernel=" +
+                         std::to_string(static_cast<int>(kernel)) + (wild ? " wild" : ""));
+            for (std::size_t i = 0; i < m.size(); ++i) {
+              EXPECT_TRUE(std::isfinite(got.m[i])) << g[i] << " " << m[i];
+              EXPECT_NEAR(got.m[i], expected.m[i], tolerance * (std::fabs(expected.m[i]) + 1));
+            }
+            EXPECT_EQ(got.tally.nan, expected.tally.nan);
+            EXPECT_EQ(got.tally.inf, expected.tally.inf);
+            EXPECT_EQ(got.tally.clipped, expected.tally.clipped);
+            const double norm = expected.tally.increment.sum().norm().get();
+            const double got_norm = got.tally.increment.sum().norm().get();
+            EXPECT_TRUE(got_norm == norm || std::fabs(got_norm / norm - 1) < 1e-6)
+                << got_norm << " " << norm;
+            if (first.m.empty()) first = got;
+            EXPECT_TRUE(same_bits<T>(first.m, got.m) && same_bits<T>(first.w, got.w));
+            EXPECT_EQ(std::memcmp(&first.tally, &got.tally, sizeof(Tally)), 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(StepKernelTest, FindsTheFirstNonFinite) {
+  using T = TypeParam;
+  for (const std::string& target : simd_targets()) {
+    force_simd_target(target);
+    for (std::size_t n = 0; n < 50; ++n) {
+      std::vector<T> x(n, T{1});
+      EXPECT_EQ(first_non_finite(x.data(), n), n);
+      for (std::size_t bad = 0; bad < n; ++bad) {
+        x.assign(n, std::numeric_limits<T>::max());
+        x[bad] =
+            bad % 2 ? std::numeric_limits<T>::quiet_NaN() : -std::numeric_limits<T>::infinity();
+        if (bad + 3 < n) x[bad + 3] = std::numeric_limits<T>::infinity();
+        EXPECT_EQ(first_non_finite(x.data(), n), bad);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace medgrad::kernels
