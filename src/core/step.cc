@@ -136,10 +136,9 @@ class Step {
       subgradient_ ? kernels::sign(run, mode_, tau, t) : kernels::clamp(run, mode_, tau, t);
     });
     const double norm = done.squares.norm().get();
-    const double kept =
-        done.clipped == 0 && !subgradient_ ? 0 : 1 - std::sqrt(done.moved) * (tau / norm);
-    return info(done, norm > 0 ? kept : 0,
-                static_cast<double>(done.clipped) / static_cast<double>(size_));
+    const bool whole = done.clipped == 0 && !subgradient_;
+    const double kept = whole || norm == 0 ? 0 : 1 - std::sqrt(done.moved) * (tau / norm);
+    return info(done, kept, size_ == 0 ? 0 : double(done.clipped) / double(size_));
   }
 
   // Anything else: the increment is gathered, transformed as a whole and added. For norms through
