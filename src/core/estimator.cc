@@ -16,6 +16,9 @@ template <class... F>
 struct Overloaded : F... {
   using F::operator()...;
 };
+// Clang 14 does not deduce the parameters of an aggregate by itself.
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
 
 std::string number(double x) {
   std::ostringstream out;
