@@ -138,7 +138,8 @@ class Step {
     const double norm = done.squares.norm().get();
     const bool whole = done.clipped == 0 && !subgradient_;
     const double kept = whole || norm == 0 ? 0 : 1 - std::sqrt(done.moved) * (tau / norm);
-    return info(done, kept, size_ == 0 ? 0 : double(done.clipped) / double(size_));
+    return info(done, kept,
+                size_ == 0 ? 0 : static_cast<double>(done.clipped) / static_cast<double>(size_));
   }
 
   // Anything else: the increment is gathered, transformed as a whole and added. For norms through
@@ -192,6 +193,11 @@ class Step {
   template <class Kernel>
   Totals pass(const Kernel& kernel, bool backward = false) {
     const Chunks chunks = chunks_for(size_);
+    if (chunks.count == 1) {
+      Tally tally;
+      runs_of(0, size_, [&](const Run<T>& run, std::size_t) { kernel(run, tally); });
+      return Totals(tally);
+    }
     Totals partial[Chunks::kMaxChunks];
     for_each(options_.pool, chunks.count, [&](std::size_t i) {
       const std::size_t c = backward ? chunks.count - 1 - i : i;

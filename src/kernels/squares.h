@@ -48,10 +48,12 @@ struct Squares {
 // The lanes of the three sums.
 struct SquareLanes {
   double small[kLanes] = {}, mid[kLanes] = {}, big[kLanes] = {};
+  bool scaled = false;  // is anything in small or big?
 
   // Adds (a - b)^2 to a lane; a and b finite, their difference may overflow.
   void add_difference(std::size_t lane, double a, double b) {
     const double v = std::fabs(a - b);
+    scaled = scaled || v > kBig || v < kSmall;
     if (v > kBig) {
       const double s = kShrink * a - kShrink * b;
       big[lane] += s * s;
@@ -63,7 +65,10 @@ struct SquareLanes {
     }
   }
 
-  [[nodiscard]] Squares sum() const { return {sum_lanes(small), sum_lanes(mid), sum_lanes(big)}; }
+  [[nodiscard]] Squares sum() const {
+    if (!scaled) return {0, sum_lanes(mid), 0};
+    return {sum_lanes(small), sum_lanes(mid), sum_lanes(big)};
+  }
 };
 
 }  // namespace medgrad::kernels
