@@ -6,10 +6,12 @@
 // of them over Rows. Row weights omega (positive; all one where left out) are taken where they make
 // sense.
 //
-// Non-finite entries: under `reject` an Error names row and column; under `robust` a NaN is a
-// missing observation (it takes no part in its column, and pulls a vector-type estimator nowhere),
-// +-Inf counts as the largest finite number of its sign. A column without any observation is an
-// Error. The result is always finite. Results do not depend on the thread count or the SIMD target.
+// Non-finite entries: under `reject` an Error names row and column (counted from 1); under `robust`
+// a NaN is a missing observation (it takes no part in its column; for estimators that treat rows as
+// vectors it counts as the median of what its column has, for SampleClippedMean as the centre: it
+// pulls nowhere), +-Inf counts as the largest finite number of its sign. A column without any
+// observation is an Error. The result is always finite. Results do not depend on the thread count
+// or the SIMD target.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +71,8 @@ struct SampleClippedMean {
   double clip = 1;
 };
 
-// Per component: the mean of what is left without the f smallest and the f largest; 2 f < n.
+// Per component: the mean of what is left without the f smallest and the f largest; 2 f < n. Where
+// observations are missing, no more is cut off than leaves the median.
 struct TrimmedMean {
   std::size_t f = 1;
 };
@@ -88,7 +91,8 @@ enum class Stop : std::uint8_t {
 
 struct SampleInfo {
   int iterations = 0;
-  // The objective is sum omega_i D(m - x_i); 0 for estimators that are not defined by one.
+  // The objective is sum omega_i D(m - x_i); 0 for estimators that are not defined by one, and for
+  // Median (and p = 1) unless the options ask for it.
   double objective = 0;
   // An upper bound on (objective - optimum) / objective; 0 for closed forms.
   double gap = 0;
@@ -102,14 +106,20 @@ struct SampleOptions {
   std::span<const T> center = {};        // for SampleClippedMean; empty for 0
   NonFinite non_finite = NonFinite::reject;
   ThreadPool* pool = nullptr;
+  // Evaluate the objective of the componentwise median too: it takes a pass of its own. (The others
+  // know theirs anyway.)
+  bool objective = false;
 };
 
 // Throws Error unless the parameters are in range for n rows.
 void validate(const SampleMethod& method, std::size_t n);
 
-// Writes the estimate to `out` (length d) and says how it was reached. Throws Error for n = 0,
-// wrong lengths, weights that are not positive or not allowed, non-finite input under `reject`;
-// `out` is then left as it was.
+// Writes the estimate to `out` (length d, not overlapping the rows) and says how it was reached.
+// Throws Error for n = 0, wrong lengths, weights that are not positive or not allowed, and leaves
+// `out` as it was; also for non-finite input under `reject` and columns without any observation. As
+// the latter are found while the rows are read (a pass to look first would take as long as a
+// median), the contents of `out` are then unspecified if the rows have more than 2^17 entries, else
+// as they were.
 template <Real T>
 SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows, std::span<T> out,
                      const SampleOptions<T>& options = {});

@@ -1,0 +1,235 @@
+// Estimators that take each column by itself: the componentwise median and the trimmed mean.
+#include "kernels/columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "core/sample/estimators.h"
+
+namespace medgrad::sample {
+namespace {
+
+// Small inputs are checked before anything is written; it costs nothing there (they stay in the
+// cache), and leaves `out` alone if an Error comes.
+constexpr std::size_t kCheckFirst = std::size_t{1} << 17;
+
+template <Real T>
+void check_small(const Input<T>& input) {
+  if (input.n * input.d <= kCheckFirst)
+    for_each_block(input, static_cast<const T*>(nullptr), [](auto&&...) {});
+}
+
+// Up to kRegisterRows rows: the kernel finds non-finite entries under way, so that all is read
+// once.
+template <Real T>
+Count register_median(const Input<T>& input, std::span<T> out) {
+  constexpr std::size_t kStep = 4 * kBlock;
+  const Chunks chunks = chunks_for(input.d);
+  std::vector<Count> seen(chunks.count);
+  for_each(input.pool, chunks.count, [&](std::size_t c) {
+    Block<T> block(input);
+    for (std::size_t begin = chunks.begin(c); begin < chunks.end(c); begin += kStep) {
+      const std::size_t end = std::min(begin + kStep, chunks.end(c));
+      if (kernels::register_medians(input.rows.data(), input.n, begin, end, &out[begin])) continue;
+      for (std::size_t b = begin; b < end; b += kBlock) {
+        block.load(b, std::min(b + kBlock, end));
+        (void)kernels::register_medians(block.rows(), input.n, 0, block.count(), &out[b]);
+      }
+    }
+    seen[c] = block.seen();
+  });
+  Count all;
+  for (const Count& one : seen) all += one;
+  return all;
+}
+
+struct Weighted {
+  double value, weight;
+};
+
+// The midpoint of the smallest value with at least half of the weight up to it and the smallest
+// with more than half.
+double weighted_median(std::span<Weighted> column) {
+  std::sort(column.begin(), column.end(),
+            [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
+  double total = 0;
+  for (const Weighted& entry : column) total += entry.weight;
+  double below = 0, lower = column.back().value, upper = column.back().value;
+  bool found = false;
+  for (const Weighted& entry : column) {
+    below += entry.weight;
+    if (!found && 2 * below >= total) {
+      lower = entry.value;
+      found = true;
+    }
+    if (2 * below > total) {
+      upper = entry.value;
+      break;
+    }
+  }
+  return std::midpoint(lower, upper);
+}
+
+template <Real T>
+Count weighted_medians(const Input<T>& input, std::span<T> out) {
+  return for_each_block(input, static_cast<const T*>(nullptr),
+                        [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t end) {
+                          (void)block;  // loaded for its checks; a missing entry has no weight
+                          std::vector<Weighted> column(input.n);
+                          for (std::size_t j = begin; j < end; ++j) {
+                            std::size_t m = 0;
+                            for (std::size_t i = 0; i < input.n; ++i) {
+                              const T x = input.rows[i][j];
+                              if (!std::isnan(x))
+                                column[m++] = {double{clamp_to_finite(x)}, input.weights[i]};
+                            }
+                            out[j] = static_cast<T>(weighted_median(std::span(column).first(m)));
+                          }
+                        });
+}
+
+// The mean of finite values; halved and doubled again where the sum would overflow.
+template <Real T>
+T mean_of(std::span<const T> values) {
+  const double m = static_cast<double>(values.size());
+  double sum = 0;
+  for (const T x : values) sum += static_cast<double>(x);
+  if (!std::isfinite(sum)) {
+    sum = 0;
+    for (const T x : values) sum += static_cast<double>(x) / m;
+    return clamp_to_finite(static_cast<T>(sum));
+  }
+  return static_cast<T>(sum / m);
+}
+
+// One column, by sorting. With entries missing, no more is cut off than leaves the median.
+template <Real T>
+T trimmed_column(std::span<T> values, std::size_t f) {
+  std::sort(values.begin(), values.end());
+  f = std::min(f, (values.size() - 1) / 2);
+  return mean_of<T>(values.subspan(f, values.size() - 2 * f));
+}
+
+template <Real T>
+void trim_missing(const Input<T>& input, std::size_t f, std::size_t begin, std::size_t end,
+                  std::span<T> out) {
+  std::vector<T> values(input.n);
+  for (std::size_t j = begin; j < end; ++j) {
+    std::size_t m = 0;
+    for (std::size_t i = 0; i < input.n; ++i) {
+      if (!std::isnan(input.rows[i][j])) values[m++] = clamp_to_finite(input.rows[i][j]);
+    }
+    out[j] = trimmed_column(std::span(values).first(m), f);
+  }
+}
+
+// The middle order statistics by a network over a tile, then their mean.
+template <Real T>
+void trim_tile(std::span<const kernels::Comparator> network, Block<T>& block, std::size_t n,
+               std::size_t f, T* out) {
+  const std::size_t most = tile_width<T>(n);
+  std::vector<T>& tile = block.scratch();
+  tile.resize(most * n);
+  double sum[kBlock];
+  const double kept = static_cast<double>(n - 2 * f);
+  for (std::size_t begin = 0; begin < block.count(); begin += most) {
+    const std::size_t width = std::min(most, block.count() - begin);
+    for (std::size_t i = 0; i < n; ++i)
+      std::copy_n(block.rows()[i] + begin, width, tile.data() + i * width);
+    kernels::run_network<T>(network, tile.data(), width);
+    std::fill(sum, sum + width, 0.0);
+    for (std::size_t i = f; i < n - f; ++i) {
+      for (std::size_t j = 0; j < width; ++j) sum[j] += static_cast<double>(tile[i * width + j]);
+    }
+    for (std::size_t j = 0; j < width; ++j) out[begin + j] = static_cast<T>(sum[j] / kept);
+    for (std::size_t j = 0; j < width; ++j) {
+      if (std::isfinite(sum[j])) continue;
+      double part = 0;
+      for (std::size_t i = f; i < n - f; ++i)
+        part += static_cast<double>(tile[i * width + j]) / kept;
+      out[begin + j] = clamp_to_finite(static_cast<T>(part));
+    }
+  }
+}
+
+// sum omega_i |m - x_i|_1 over the columns of a block.
+template <Real T>
+double l1_distances(const Input<T>& input, const Block<T>& block, const T* m) {
+  double sum = 0;
+  for (std::size_t i = 0; i < input.n; ++i) {
+    double row = 0;
+    for (std::size_t j = 0; j < block.count(); ++j)
+      row += std::abs(static_cast<double>(m[j]) - static_cast<double>(block.rows()[i][j]));
+    sum += input.weights[i] * row;
+  }
+  return sum;
+}
+
+}  // namespace
+
+template <Real T>
+SampleInfo median(const Input<T>& input, std::span<T> out) {
+  check_small(input);
+  Count seen;
+  if (input.weighted) {
+    seen = weighted_medians(input, out);
+  } else if (input.n <= kernels::kRegisterRows) {
+    seen = register_median(input, out);
+  } else {
+    const ColumnMedian<T> column_median(input.n);
+    seen =
+        for_each_block(input, static_cast<const T*>(nullptr),
+                       [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
+                         column_median(block.rows(), block.count(), &out[begin], block.scratch());
+                       });
+  }
+  SampleInfo info;
+  info.nan = seen.nan;
+  info.inf = seen.inf;
+  if (input.objective) {
+    std::vector<double> parts(chunks_for(input.d).count);
+    for_each_block(input, static_cast<const T*>(out.data()),
+                   [&](std::size_t c, Block<T>& block, std::size_t begin, std::size_t) {
+                     parts[c] += l1_distances(input, block, &out[begin]);
+                   });
+    for (const double part : parts) info.objective += part;
+  }
+  return info;
+}
+
+template <Real T>
+SampleInfo trimmed_mean(std::size_t f, const Input<T>& input, std::span<T> out) {
+  check_small(input);
+  const std::size_t n = input.n;
+  const bool small = n <= kNetworkRows;
+  const auto network =
+      small ? kernels::selection_network(n, f, n - f - 1) : std::vector<kernels::Comparator>();
+  const Count seen =
+      for_each_block(input, static_cast<const T*>(nullptr),
+                     [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t end) {
+                       if (!block.finite()) {
+                         trim_missing(input, f, begin, end, out);
+                       } else if (small) {
+                         trim_tile<T>(network, block, n, f, &out[begin]);
+                       } else {
+                         visit_columns(block.rows(), n, block.count(), block.scratch(),
+                                       [&](std::size_t j, std::span<T> values) {
+                                         out[begin + j] = trimmed_column(values, f);
+                                       });
+                       }
+                     });
+  SampleInfo info;
+  info.nan = seen.nan;
+  info.inf = seen.inf;
+  return info;
+}
+
+template SampleInfo median(const Input<float>&, std::span<float>);
+template SampleInfo median(const Input<double>&, std::span<double>);
+template SampleInfo trimmed_mean(std::size_t, const Input<float>&, std::span<float>);
+template SampleInfo trimmed_mean(std::size_t, const Input<double>&, std::span<double>);
+
+}  // namespace medgrad::sample

@@ -1,0 +1,241 @@
+#include "core/sample/embedding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/sample/estimators.h"
+#include "core/sample/norms.h"
+#include "kernels/gram.h"
+#include "kernels/simd.h"
+
+namespace medgrad::sample {
+namespace {
+
+using kernels::kLanes;
+using kernels::pair_index;
+
+constexpr int kMostExponent = 490;
+
+// The median of the exponents of what is not zero: the size of the bulk.
+int bulk_exponent(const std::vector<double>& sizes, const std::vector<int>& exponents) {
+  std::vector<int> some;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 0) some.push_back(exponents[i]);
+  }
+  if (some.empty()) return 0;
+  const auto middle = some.begin() + static_cast<std::ptrdiff_t>((some.size() - 1) / 2);
+  std::nth_element(some.begin(), middle, some.end());
+  return *middle;
+}
+
+// Exponents of size_i / scale_i.
+std::vector<int> exponents_of(const std::vector<double>& sizes, const Scales& scales) {
+  std::vector<int> exponents(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 0)
+      exponents[i] = std::ilogb(sizes[i]) - (scales.empty() ? 0 : std::ilogb(scales[i]));
+  }
+  return exponents;
+}
+
+// Scales for differences from a point within the bulk, rather than from the centre.
+Scales bulk_scales(const Scales& scales, int exponent) {
+  Scales bulk = scales;
+  for (double& s : bulk) s = std::min(s, std::ldexp(1.0, std::clamp(-exponent, -1025, 1000)));
+  return bulk;
+}
+
+template <Real T>
+std::vector<T> column_medians(const Input<T>& input) {
+  std::vector<T> centre(input.d);
+  const ColumnMedian<T> column_median(input.n);
+  for_each_block(input, static_cast<const T*>(nullptr),
+                 [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
+                   column_median(block.rows(), block.count(), &centre[begin], block.scratch());
+                 });
+  return centre;
+}
+
+// The blocks of [0, d) in a few runs, each with its own sums: as many as fit into 64 MiB, and a
+// number that depends on n and d alone.
+struct Runs {
+  std::size_t blocks, count;
+  Runs(std::size_t n, std::size_t d) : blocks((d + kBlock - 1) / kBlock) {
+    const std::size_t bytes = pair_index(n, 0) * kLanes * sizeof(double);
+    count = std::clamp<std::size_t>((std::size_t{64} << 20) / bytes, 1, 32);
+    count = std::min(count, (blocks + 63) / 64);
+  }
+  [[nodiscard]] std::size_t begin(std::size_t run) const { return run * blocks / count; }
+};
+
+struct Gram {
+  std::vector<double> g;  // lower triangle, by pair_index
+  Count seen;
+};
+
+template <Real T>
+Gram gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
+  const std::size_t n = input.n, pairs = pair_index(n, 0), width = tile_width<double>(n);
+  const Runs runs(n, input.d);
+  const ColumnMedian<T> column_median(n);
+  std::vector<double> lanes(runs.count * pairs * kLanes);
+  std::vector<Count> seen(runs.count);
+  for_each(input.pool, runs.count, [&](std::size_t run) {
+    Block<T> block(input);
+    std::vector<double> tile(n * width);
+    std::vector<const T*> rows(n);
+    T medians[kBlock];
+    for (std::size_t b = runs.begin(run); b < runs.begin(run + 1); ++b) {
+      const std::size_t begin = b * kBlock;
+      block.load(begin, std::min(begin + kBlock, input.d));
+      const T* c = centre == nullptr ? medians : centre + begin;
+      if (centre == nullptr) column_median(block.rows(), block.count(), medians, block.scratch());
+      for (std::size_t j = 0; j < block.count(); j += width) {
+        for (std::size_t i = 0; i < n; ++i) rows[i] = block.rows()[i] + j;
+        kernels::centred_tile(rows.data(), n, std::min(width, block.count() - j), c + j,
+                              scales.empty() ? nullptr : scales.data(), width, tile.data());
+        kernels::add_gram(tile.data(), n, width, lanes.data() + run * pairs * kLanes);
+      }
+    }
+    seen[run] = block.seen();
+  });
+  Gram gram;
+  gram.g.assign(pairs, 0.0);
+  for (std::size_t run = 0; run < runs.count; ++run) {
+    for (std::size_t p = 0; p < pairs; ++p)
+      gram.g[p] += kernels::sum_lanes(lanes.data() + (run * pairs + p) * kLanes);
+    gram.seen += seen[run];
+  }
+  return gram;
+}
+
+// Rows of unit length with the cosines of the Gram matrix as inner products: Cholesky's
+// factorisation with diagonal pivots, until nothing but rounding is left. Lengths are kept apart,
+// so that an outlier does not drown the bulk. What a pivot below the rounding level would add
+// changes distances by second order only.
+std::size_t unit_rows(const Gram& gram, std::size_t n, std::vector<double>& unit) {
+  const auto g = [&](std::size_t i, std::size_t k) {
+    return gram.g[i >= k ? pair_index(i, k) : pair_index(k, i)];
+  };
+  std::vector<double> rest(n), length(n), columns;
+  for (std::size_t i = 0; i < n; ++i) {
+    length[i] = std::sqrt(g(i, i));
+    rest[i] = length[i] > 0 ? 1 : 0;
+  }
+  std::size_t k = 0;
+  for (; k < n; ++k) {
+    const auto p =
+        static_cast<std::size_t>(std::max_element(rest.begin(), rest.end()) - rest.begin());
+    if (!(rest[p] > 4 * std::numeric_limits<double>::epsilon())) break;
+    columns.resize((k + 1) * n);  // column c of the factor at columns[c * n]
+    double* const column = columns.data() + k * n;
+    const double root = std::sqrt(rest[p]);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (length[i] == 0) continue;
+      double value = i == p ? 1.0 : g(i, p) / (length[i] * length[p]);
+      for (std::size_t c = 0; c < k; ++c) value -= columns[c * n + i] * columns[c * n + p];
+      column[i] = i == p ? root : value / root;
+    }
+    for (std::size_t i = 0; i < n; ++i) rest[i] = i == p ? 0 : rest[i] - column[i] * column[i];
+    rest[p] = 0;
+  }
+  unit.assign(n * k, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t c = 0; c < k; ++c) unit[i * k + c] = columns[c * n + i];
+  }
+  // Equal rows have equal inner products, to the bit: give them one and the same point.
+  for (std::size_t i = 1; i < n; ++i) {
+    for (std::size_t e = 0; e < i; ++e) {
+      if (g(i, i) == g(e, e) && g(i, e) == g(e, e)) {
+        std::copy_n(unit.begin() + static_cast<std::ptrdiff_t>(e * k), k,
+                    unit.begin() + static_cast<std::ptrdiff_t>(i * k));
+        break;
+      }
+    }
+  }
+  return k;
+}
+
+// Gives row i, of size_i / scale_i, its length in units of the bulk.
+void set_units(Embedding& e, const std::vector<double>& sizes, const Scales& scales) {
+  const std::vector<int> exponents = exponents_of(sizes, scales);
+  e.exponent = bulk_exponent(sizes, exponents);
+  e.cut.assign(e.n, false);
+  for (std::size_t i = 0; i < e.n; ++i) {
+    const int own = scales.empty() ? 0 : -std::ilogb(scales[i]);
+    e.cut[i] = sizes[i] > 0 && exponents[i] - e.exponent > kMostExponent;
+    const int shift = e.cut[i] ? kMostExponent - std::ilogb(sizes[i]) : own - e.exponent;
+    for (std::size_t j = 0; j < e.k; ++j)
+      e.points[i * e.k + j] = std::ldexp(e.points[i * e.k + j], shift);
+  }
+  if (!scales.empty()) e.scales = bulk_scales(scales, e.exponent);
+}
+
+}  // namespace
+
+template <Real T>
+Embedding embed_by_gram(const Input<T>& input, const T* centre) {
+  Embedding e;
+  const std::size_t n = e.n = input.n;
+  Scales scales;
+  Gram gram = gram_matrix(input, centre, scales);
+  const auto diagonal = [&](std::size_t i) { return gram.g[pair_index(i, i)]; };
+  bool safe = true;
+  for (std::size_t i = 0; i < n; ++i) safe = safe && safe_square(diagonal(i));
+  if (!safe) {
+    const std::vector<T> medians =
+        centre == nullptr ? column_medians(input) : std::vector<T>(centre, centre + input.d);
+    scales = scales_for(largest_entries(input, medians.data(), static_cast<const T*>(nullptr)));
+    gram = gram_matrix(input, medians.data(), scales);
+  }
+  e.seen = gram.seen;
+  e.k = unit_rows(gram, n, e.points);
+  std::vector<double> lengths(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    lengths[i] = std::sqrt(diagonal(i));
+    for (std::size_t j = 0; j < e.k; ++j) e.points[i * e.k + j] *= lengths[i];
+  }
+  set_units(e, lengths, scales);
+  return e;
+}
+
+template <Real T>
+Embedding embed_directly(const Input<T>& input, const T* centre) {
+  Embedding e;
+  const std::size_t n = e.n = input.n, d = e.k = input.d;
+  const std::vector<T> medians =
+      centre == nullptr ? column_medians(input) : std::vector<T>(centre, centre + d);
+  const std::vector<double> largest =
+      largest_entries(input, medians.data(), static_cast<const T*>(nullptr));
+  const Scales scales = scales_for(largest);
+  e.centre.assign(medians.begin(), medians.end());
+  e.points.resize(n * d);
+  e.seen = for_each_block(input, static_cast<const T*>(nullptr),
+                          [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
+                            for (std::size_t i = 0; i < n; ++i) {
+                              for (std::size_t j = 0; j < block.count(); ++j) {
+                                e.points[i * d + begin + j] =
+                                    static_cast<double>(block.rows()[i][j]) * scales[i] -
+                                    static_cast<double>(medians[begin + j]) * scales[i];
+                              }
+                            }
+                          });
+  std::vector<double> sizes(n);  // the largest entry of each scaled row, in [1/4, 2)
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < d; ++j)
+      sizes[i] = std::max(sizes[i], std::abs(e.points[i * d + j]));
+  }
+  set_units(e, sizes, scales);
+  const bool ordinary = std::all_of(largest.begin(), largest.end(),
+                                    [](double x) { return x == 0 || (x > 1e-120 && x < 1e120); });
+  if (ordinary) e.scales.clear();
+  return e;
+}
+
+template Embedding embed_by_gram(const Input<float>&, const float*);
+template Embedding embed_by_gram(const Input<double>&, const double*);
+template Embedding embed_directly(const Input<float>&, const float*);
+template Embedding embed_directly(const Input<double>&, const double*);
+
+}  // namespace medgrad::sample

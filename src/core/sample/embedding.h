@@ -1,0 +1,37 @@
+// The rows of the data as points of a small space with the same mutual distances.
+#pragma once
+
+#include <vector>
+
+#include "core/sample/input.h"
+
+namespace medgrad::sample {
+
+// Distances are in units of 2^exponent, the size of the bulk: an outlier of 1e300 beside a bulk of
+// 1e-300 fits neither in a double squared nor in one unit with it, so lengths beyond 2^490 units
+// are cut to that. It changes the direction of no pull, and the median by nothing that can be seen.
+struct Embedding {
+  std::size_t n = 0, k = 0;
+  std::vector<double> points;  // n x k
+  int exponent = 0;
+  std::vector<bool> cut;
+  std::vector<double> scales;  // for the kernels; empty where none are needed
+  std::vector<double> centre;  // of embed_directly: points are x - centre, in units
+  Count seen;
+};
+
+// Around `centre` (length d), or around the componentwise median where it is null: the centre ought
+// to be within the bulk, as distances are good to 1e-16 of the distance from it. Two ways with the
+// same result, one for many columns (by the Gram matrix, in one pass) and one for many rows.
+template <Real T>
+[[nodiscard]] Embedding embed_by_gram(const Input<T>& input, const T* centre);
+template <Real T>
+[[nodiscard]] Embedding embed_directly(const Input<T>& input, const T* centre);
+template <Real T>
+[[nodiscard]] Embedding embed(const Input<T>& input, const T* centre) {
+  constexpr std::size_t kMostRows = 1024;
+  return input.d > input.n && input.n <= kMostRows ? embed_by_gram(input, centre)
+                                                   : embed_directly(input, centre);
+}
+
+}  // namespace medgrad::sample

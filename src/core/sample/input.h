@@ -1,0 +1,152 @@
+// What every sample estimator starts from: the rows with their weights, read block by block.
+//
+// A block is a few columns of all rows, small enough to stay in the cache while it is checked,
+// centred and used. Where all of it is finite, a block points into the caller's memory; elsewhere
+// it is a cleaned copy: +-Inf becomes the largest finite number of its sign, NaN the median of what
+// its column has (or the entry of a vector that the estimator prefers), so that a missing entry
+// pulls nowhere. Everything after works on finite numbers.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "kernels/network.h"
+#include "medgrad/sample.h"
+#include "medgrad/thread_pool.h"
+
+namespace medgrad::sample {
+
+// Columns of a block; chunks (thread_pool.h) are multiples of it, and it is one of every SIMD lane
+// count.
+inline constexpr std::size_t kBlock = 256;
+
+template <Real T>
+struct Input {
+  std::vector<const T*> rows;
+  std::size_t n = 0, d = 0;
+  std::vector<double> weights;  // omega; all one where none were given
+  double total = 0;             // sum of the weights
+  bool weighted = false;
+  bool objective = false;  // evaluate it even where that takes a pass of its own
+  std::span<const T> center;
+  NonFinite policy = NonFinite::reject;
+  ThreadPool* pool = nullptr;
+};
+
+struct Count {
+  std::size_t nan = 0, inf = 0;
+  Count& operator+=(const Count& other) {
+    nan += other.nan;
+    inf += other.inf;
+    return *this;
+  }
+};
+
+template <Real T>
+[[nodiscard]] T clamp_to_finite(T x);
+
+// Medians of the columns of n rows with finite entries. The network is made once; scratch belongs
+// to a Block.
+template <Real T>
+class ColumnMedian {
+ public:
+  explicit ColumnMedian(std::size_t n);
+  void operator()(const T* const* rows, std::size_t count, T* out, std::vector<T>& scratch) const;
+
+ private:
+  std::size_t n_;
+  std::vector<kernels::Comparator> network_;
+};
+
+// From kRegisterRows to this many rows the network runs over tiles; with more, a selection per
+// column is faster.
+inline constexpr std::size_t kNetworkRows = 128;
+
+// Columns of a tile of n rows: at most 32 KiB, the part of a first-level cache that is ours.
+template <class T>
+[[nodiscard]] constexpr std::size_t tile_width(std::size_t n) {
+  const std::size_t fits = 32768 / (n * sizeof(T)) / 16 * 16;
+  return fits < 16 ? 16 : fits > kBlock ? kBlock : fits;
+}
+
+// Calls visit(column, values) for the columns of `rows`, values being the n entries in row order,
+// in memory that may be reordered. Rows are read in runs of 16 columns.
+template <Real T, class Visit>
+void visit_columns(const T* const* rows, std::size_t n, std::size_t count, std::vector<T>& scratch,
+                   Visit&& visit) {
+  constexpr std::size_t kRun = 16;
+  scratch.resize(kRun * n);
+  for (std::size_t begin = 0; begin < count; begin += kRun) {
+    const std::size_t run = begin + kRun < count ? kRun : count - begin;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < run; ++j) scratch[j * n + i] = rows[i][begin + j];
+    }
+    for (std::size_t j = 0; j < run; ++j) visit(begin + j, std::span<T>(scratch).subspan(j * n, n));
+  }
+}
+
+template <Real T>
+class Block {
+ public:
+  explicit Block(const Input<T>& input) : input_(&input), pointers_(input.n) {}
+
+  // Points rows() at columns [begin, end), end <= begin + kBlock. NaN is replaced by fill[j], or
+  // the column's median where `fill` is null. Throws Error for what the policy does not allow.
+  void load(std::size_t begin, std::size_t end, const T* fill = nullptr);
+
+  [[nodiscard]] const T* const* rows() const { return pointers_.data(); }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  // Is every entry of this block finite in the input?
+  [[nodiscard]] bool finite() const { return finite_; }
+  // Non-finite entries in all that was loaded so far.
+  [[nodiscard]] const Count& seen() const { return seen_; }
+  [[nodiscard]] std::vector<T>& scratch() { return scratch_; }
+
+ private:
+  void clean(std::size_t begin, std::size_t end, const T* fill);
+
+  const Input<T>* input_;
+  std::vector<const T*> pointers_;
+  std::vector<T> copy_, scratch_;
+  std::size_t count_ = 0;
+  bool finite_ = true;
+  Count seen_;
+};
+
+// The median of m > 0 values, which are reordered; even m: the midpoint of the two middle ones.
+template <Real T>
+[[nodiscard]] T median_of(std::span<T> values);
+
+// Runs body(c, walk) for every chunk c, chunks in parallel; walk(task) calls task(block, begin,
+// end) for the blocks of that chunk in order. Returns what was not finite. `fill` (length d, or
+// null) as in Block::load.
+template <Real T, class Body>
+Count for_each_chunk(const Input<T>& input, const T* fill, Body&& body) {
+  const Chunks chunks = chunks_for(input.d);
+  std::vector<Count> seen(chunks.count);
+  for_each(input.pool, chunks.count, [&](std::size_t c) {
+    Block<T> block(input);
+    body(c, [&](auto&& task) {
+      for (std::size_t begin = chunks.begin(c); begin < chunks.end(c); begin += kBlock) {
+        const std::size_t end = begin + kBlock < chunks.end(c) ? begin + kBlock : chunks.end(c);
+        block.load(begin, end, fill == nullptr ? nullptr : fill + begin);
+        task(block, begin, end);
+      }
+    });
+    seen[c] = block.seen();
+  });
+  Count all;
+  for (const Count& one : seen) all += one;
+  return all;
+}
+
+// The same where a chunk has nothing of its own: task(c, block, begin, end).
+template <Real T, class Task>
+Count for_each_block(const Input<T>& input, const T* fill, Task&& task) {
+  return for_each_chunk(input, fill, [&](std::size_t c, auto&& walk) {
+    walk([&](Block<T>& block, std::size_t begin, std::size_t end) { task(c, block, begin, end); });
+  });
+}
+
+}  // namespace medgrad::sample

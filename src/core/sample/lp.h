@@ -1,0 +1,37 @@
+// The l_p median of n points of R^d for 1 < p < infinity.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "medgrad/sample.h"
+
+namespace medgrad::sample {
+
+struct LpProblem {
+  std::size_t n = 0, d = 0;
+  std::span<const double> points;   // n x d, by rows, around their componentwise median
+  std::span<const double> weights;  // positive
+  double p = 3;
+  int max_iterations = 1000;
+  ThreadPool* pool = nullptr;
+};
+
+struct LpSolution {
+  std::vector<double> z;
+  std::size_t row = 0;  // the data point, if that is where it stopped
+  double bound = 0;     // a lower bound of the objective
+  int iterations = 0;
+  Stop stop = Stop::rounding;  // or data_point, max_iterations
+};
+
+[[nodiscard]] LpSolution solve(const LpProblem& problem);
+
+// sum omega_i |z - x_i|_p.
+[[nodiscard]] double lp_objective(const LpProblem& problem, const std::vector<double>& z);
+
+// The z with  sum_i weights_i sign(z - x_i) (|z - x_i| / units_i)^(p-1) = 0, found from a guess.
+[[nodiscard]] double balance_column(std::span<const double> x, std::span<const double> weights,
+                                    std::span<const double> units, double p, double guess);
+
+}  // namespace medgrad::sample

@@ -1,0 +1,137 @@
+// Estimators that average: the mean, the Catoni-Giulini clipped mean, the median of means.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/sample/estimators.h"
+#include "core/sample/norms.h"
+#include "kernels/gram.h"
+#include "kernels/simd.h"
+
+namespace medgrad::sample {
+namespace {
+
+// sum omega_i x_ij / sum omega_i over the rows [first, last) that have an entry in column j; NaN if
+// none has. Where the sum overflows, the weights are divided first.
+template <Real T>
+T mean_of_column(const Input<T>& input, std::size_t first, std::size_t last, std::size_t j) {
+  double sum = 0, total = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    const T x = input.rows[i][j];
+    if (std::isnan(x)) continue;
+    sum += input.weights[i] * static_cast<double>(clamp_to_finite(x));
+    total += input.weights[i];
+  }
+  if (total == 0) return std::numeric_limits<T>::quiet_NaN();
+  if (std::isfinite(sum)) return static_cast<T>(sum / total);
+  sum = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    const T x = input.rows[i][j];
+    if (!std::isnan(x)) sum += input.weights[i] / total * static_cast<double>(clamp_to_finite(x));
+  }
+  return clamp_to_finite(static_cast<T>(sum));
+}
+
+// The means of the rows [first, last) in the columns of a block that starts at `begin`.
+template <Real T>
+void mean_of_block(const Input<T>& input, std::size_t first, std::size_t last,
+                   const Block<T>& block, std::size_t begin, T* out) {
+  const std::size_t count = block.count();
+  double sum[kBlock], unused[kernels::kLanes] = {}, total = 0;
+  for (std::size_t i = first; i < last; ++i) total += input.weights[i];
+  if (block.finite()) {
+    kernels::combine<T>(block.rows() + first, last - first, count, nullptr,
+                        input.weights.data() + first, nullptr, sum, out, unused);
+  }
+  for (std::size_t j = 0; j < count; ++j) {
+    if (block.finite() && std::isfinite(sum[j])) {
+      out[j] = static_cast<T>(sum[j] / total);
+    } else {
+      out[j] = mean_of_column(input, first, last, begin + j);
+    }
+  }
+}
+
+template <Real T>
+void check_small(const Input<T>& input) {
+  constexpr std::size_t kCheckFirst = std::size_t{1} << 17;  // as for the componentwise estimators
+  if (input.n * input.d <= kCheckFirst)
+    for_each_block(input, static_cast<const T*>(nullptr), [](auto&&...) {});
+}
+
+}  // namespace
+
+template <Real T>
+SampleInfo mean(const Input<T>& input, std::span<T> out) {
+  check_small(input);
+  const Count seen =
+      for_each_block(input, static_cast<const T*>(nullptr),
+                     [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
+                       mean_of_block(input, 0, input.n, block, begin, &out[begin]);
+                     });
+  SampleInfo info;
+  info.nan = seen.nan;
+  info.inf = seen.inf;
+  return info;
+}
+
+template <Real T>
+SampleInfo clipped_mean(double clip, const Input<T>& input, std::span<T> out) {
+  const std::size_t n = input.n;
+  const std::vector<T> zero(input.center.empty() ? input.d : 0);
+  const T* const centre = input.center.empty() ? zero.data() : input.center.data();
+  const Norms norms = row_norms(input, centre, centre);
+
+  std::vector<double> coefficients(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double scale = norms.scales.empty() ? 1.0 : norms.scales[i];
+    const double cut = norms.scaled[i] > clip * scale ? clip * scale / norms.scaled[i] : 1.0;
+    coefficients[i] = input.weights[i] / input.total * cut;
+  }
+  for_each_block(input, centre, [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
+    double sum[kBlock], unused[kernels::kLanes] = {};
+    kernels::combine<T>(block.rows(), n, block.count(), centre + begin, coefficients.data(),
+                        norms.scales.empty() ? nullptr : norms.scales.data(), sum, &out[begin],
+                        unused);
+    // A huge clip threshold leaves the plain mean, which may touch the largest number.
+    for (T& x : out.subspan(begin, block.count())) x = clamp_to_finite(x);
+  });
+  SampleInfo info;
+  info.nan = norms.seen.nan;
+  info.inf = norms.seen.inf;
+  return info;
+}
+
+template <Real T>
+SampleInfo median_of_means(std::size_t blocks, double p, const Input<T>& input, std::span<T> out) {
+  if (blocks == 0) blocks = static_cast<std::size_t>(std::ceil(std::sqrt(input.n)));
+  std::vector<T> means(blocks * input.d);
+  const Count seen =
+      for_each_block(input, static_cast<const T*>(nullptr),
+                     [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
+                       for (std::size_t b = 0; b < blocks; ++b) {
+                         mean_of_block(input, b * input.n / blocks, (b + 1) * input.n / blocks,
+                                       block, begin, means.data() + b * input.d + begin);
+                       }
+                     });
+  // A column that is missing in a whole run of rows is missing in that mean.
+  const Rows<T> rows(means.data(), blocks, input.d);
+  SampleOptions<T> options;
+  options.non_finite = NonFinite::robust;
+  options.pool = input.pool;
+  options.objective = input.objective;
+  SampleInfo info = aggregate<T>(LpMedian{.p = p}, rows, out, options);
+  info.nan = seen.nan;
+  info.inf = seen.inf;
+  return info;
+}
+
+template SampleInfo mean(const Input<float>&, std::span<float>);
+template SampleInfo mean(const Input<double>&, std::span<double>);
+template SampleInfo clipped_mean(double, const Input<float>&, std::span<float>);
+template SampleInfo clipped_mean(double, const Input<double>&, std::span<double>);
+template SampleInfo median_of_means(std::size_t, double, const Input<float>&, std::span<float>);
+template SampleInfo median_of_means(std::size_t, double, const Input<double>&, std::span<double>);
+
+}  // namespace medgrad::sample

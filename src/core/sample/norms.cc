@@ -1,0 +1,90 @@
+#include "core/sample/norms.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/gram.h"
+#include "kernels/simd.h"
+
+namespace medgrad::sample {
+
+Scales scales_for(const std::vector<double>& largest) {
+  Scales scales(largest.size(), 1.0);
+  for (std::size_t i = 0; i < largest.size(); ++i) {
+    if (largest[i] == 0) continue;
+    // A difference of two finite numbers is below 2^1025.
+    const int exponent = std::isfinite(largest[i]) ? std::ilogb(largest[i]) : 1025;
+    scales[i] = std::ldexp(1.0, std::clamp(-exponent, -1025, 1000));
+  }
+  return scales;
+}
+
+bool safe_square(double sum) { return sum > 1e-250 && sum < 1e250; }
+
+template <Real T>
+std::vector<double> largest_entries(const Input<T>& input, const T* centre, const T* fill) {
+  const std::size_t n = input.n, chunks = chunks_for(input.d).count;
+  std::vector<double> parts(chunks * n);
+  for_each_chunk(input, fill, [&](std::size_t c, auto&& walk) {
+    double* const most = parts.data() + c * n;
+    walk([&](Block<T>& block, std::size_t begin, std::size_t) {
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < block.count(); ++j) {
+          const double c_j = centre == nullptr ? 0.0 : static_cast<double>(centre[begin + j]);
+          most[i] = std::max(most[i], std::abs(static_cast<double>(block.rows()[i][j]) - c_j));
+        }
+      }
+    });
+  });
+  std::vector<double> largest(n);
+  for (std::size_t c = 0; c < chunks; ++c) {
+    for (std::size_t i = 0; i < n; ++i) largest[i] = std::max(largest[i], parts[c * n + i]);
+  }
+  return largest;
+}
+
+namespace {
+
+template <Real T>
+std::vector<double> squared_norms(const Input<T>& input, const T* centre, const T* fill,
+                                  const Scales& scales, Count& seen) {
+  const std::size_t n = input.n, chunks = chunks_for(input.d).count;
+  std::vector<double> parts(chunks * n);
+  seen = for_each_chunk(input, fill, [&](std::size_t c, auto&& walk) {
+    std::vector<double> lanes(n * kernels::kLanes), tile(n * kBlock);
+    walk([&](Block<T>& block, std::size_t begin, std::size_t) {
+      kernels::centred_tile(block.rows(), n, block.count(),
+                            centre == nullptr ? nullptr : centre + begin,
+                            scales.empty() ? nullptr : scales.data(), kBlock, tile.data());
+      kernels::add_squares(tile.data(), n, kBlock, lanes.data());
+    });
+    for (std::size_t i = 0; i < n; ++i)
+      parts[c * n + i] = kernels::sum_lanes(lanes.data() + i * kernels::kLanes);
+  });
+  std::vector<double> sums(n);
+  for (std::size_t c = 0; c < chunks; ++c) {
+    for (std::size_t i = 0; i < n; ++i) sums[i] += parts[c * n + i];
+  }
+  return sums;
+}
+
+}  // namespace
+
+template <Real T>
+Norms row_norms(const Input<T>& input, const T* centre, const T* fill) {
+  Norms norms;
+  norms.scaled = squared_norms(input, centre, fill, {}, norms.seen);
+  if (!std::all_of(norms.scaled.begin(), norms.scaled.end(), safe_square)) {
+    norms.scales = scales_for(largest_entries(input, centre, fill));
+    norms.scaled = squared_norms(input, centre, fill, norms.scales, norms.seen);
+  }
+  for (double& norm : norms.scaled) norm = std::sqrt(norm);
+  return norms;
+}
+
+template std::vector<double> largest_entries(const Input<float>&, const float*, const float*);
+template std::vector<double> largest_entries(const Input<double>&, const double*, const double*);
+template Norms row_norms(const Input<float>&, const float*, const float*);
+template Norms row_norms(const Input<double>&, const double*, const double*);
+
+}  // namespace medgrad::sample

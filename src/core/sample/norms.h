@@ -1,0 +1,37 @@
+// Norms of the rows around a centre, for entries of any finite size.
+#pragma once
+
+#include <vector>
+
+#include "core/sample/input.h"
+
+namespace medgrad::sample {
+
+// Powers of two that bring rows into a range where squares neither overflow nor vanish. Empty where
+// that is so without them, as nearly always.
+using Scales = std::vector<double>;
+
+// 1 / scale for each row from its largest |x_ij - c_j| (infinity allowed: the difference
+// overflows).
+[[nodiscard]] Scales scales_for(const std::vector<double>& largest);
+
+// Can a sum of squares be trusted? Squares of entries below 1e-162 vanish, so zero is suspect too.
+[[nodiscard]] bool safe_square(double sum);
+
+// max_j |x_ij - c_j| for each row; infinity where the difference overflows. `centre` is null for 0;
+// `fill` as in Block::load.
+template <Real T>
+[[nodiscard]] std::vector<double> largest_entries(const Input<T>& input, const T* centre,
+                                                  const T* fill);
+
+struct Norms {
+  std::vector<double> scaled;  // |x_i - c|_2 times the scale of the row
+  Scales scales;
+  Count seen;
+};
+
+// One pass over the data; three where scales are needed.
+template <Real T>
+[[nodiscard]] Norms row_norms(const Input<T>& input, const T* centre, const T* fill);
+
+}  // namespace medgrad::sample

@@ -1,0 +1,38 @@
+// The Weber problem on n points of R^k: the z with the smallest sum of weighted distances,
+//
+//     f(z) = sum_i omega_i |z - x_i|,      or  sum_i omega_i H_mu(z - x_i)  for Huber's function.
+//
+// Here n and k are small; the rows of the data enter as points with the same mutual distances.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "medgrad/sample.h"
+
+namespace medgrad::sample {
+
+struct WeberProblem {
+  std::size_t n = 0, k = 0;
+  std::vector<double> points;   // n x k, by rows; norms up to 1e150
+  std::vector<double> weights;  // positive
+  double mu = 0;                // 0 for |.|, else Huber's threshold
+  int max_iterations = 1000;
+};
+
+// The minimiser in the form in which it carries over to any isometric copy of the points:
+//
+//     z = x_a + sum_i coefficients_i (x_i - x_a),   a = anchor, the nearest point.
+struct WeberSolution {
+  std::size_t anchor = 0;
+  std::vector<double> coefficients;
+  std::vector<double> distances;  // |z - x_i|
+  double objective = 0;
+  double bound = 0;  // a lower bound of f from the dual problem
+  int iterations = 0;
+  Stop stop = Stop::rounding;  // or data_point, max_iterations
+};
+
+[[nodiscard]] WeberSolution solve(const WeberProblem& problem);
+
+}  // namespace medgrad::sample

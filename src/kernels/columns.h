@@ -1,0 +1,37 @@
+// Kernels that look at each column of n rows by itself: medians and order statistics.
+//
+// Rows are an array of n pointers; [begin, end) are the columns to work on. Comparisons and the
+// midpoint are exact or rounded once, so every SIMD target gives the same bits.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "kernels/network.h"
+
+namespace medgrad::kernels {
+
+// Up to this many rows a column median is found in registers, reading every row once.
+inline constexpr std::size_t kRegisterRows = 16;
+
+// Is every entry of the n rows in [begin, end) finite?
+template <class T>
+[[nodiscard]] bool all_finite(const T* const* rows, std::size_t n, std::size_t begin,
+                              std::size_t end);
+
+// out[j - begin] = median of column j; 1 <= n <= kRegisterRows. Even n: the midpoint of the two
+// middle values. False if an entry is not finite, and `out` is then of no use; it may be a false
+// alarm where the sum of a column overflows (all_finite knows).
+template <class T>
+bool register_medians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                      T* out);
+
+// Runs the network over a tile: row i is tile[i * width, (i + 1) * width). Entries finite.
+template <class T>
+void run_network(std::span<const Comparator> network, T* tile, std::size_t width);
+
+// out = the midpoint of a and b, rounded once: no overflow for 1e308, exact for denormals.
+template <class T>
+void midpoints(const T* a, const T* b, std::size_t count, T* out);
+
+}  // namespace medgrad::kernels

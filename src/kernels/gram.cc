@@ -1,0 +1,204 @@
+#include "kernels/gram.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gram.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace medgrad::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Loads T as double.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> LoadDouble(D d, const T* x) {
+  if constexpr (std::is_same_v<T, double>) {
+    return hn::LoadU(d, x);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
+  }
+}
+
+// x s - c s, or x - c where there is no scale.
+template <bool kScaled, class D, class T, class V = hn::Vec<D>>
+HWY_INLINE V Difference(D d, const T* x, const T* c, V scale) {
+  V a = LoadDouble(d, x);
+  if constexpr (kScaled) a = hn::Mul(a, scale);
+  if (c == nullptr) return a;
+  V b = LoadDouble(d, c);
+  if constexpr (kScaled) b = hn::Mul(b, scale);
+  return hn::Sub(a, b);
+}
+
+template <bool kScaled, class T>
+void CentredRow(const T* x, std::size_t count, const T* centre, double scale, double* out) {
+  const hn::ScalableTag<double> d;
+  const hn::CappedTag<double, 1> one;
+  const auto at = [centre](std::size_t j) { return centre == nullptr ? nullptr : centre + j; };
+  std::size_t j = 0;
+  for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d))
+    hn::StoreU(Difference<kScaled>(d, x + j, at(j), hn::Set(d, scale)), d, out + j);
+  for (; j < count; ++j)
+    hn::StoreU(Difference<kScaled>(one, x + j, at(j), hn::Set(one, scale)), one, out + j);
+}
+
+template <class T>
+void CentredTile(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
+                 const double* scales, std::size_t width, double* tile) {
+  for (std::size_t i = 0; i < n; ++i) {
+    double* const out = tile + i * width;
+    if (scales == nullptr) {
+      CentredRow<false>(rows[i], count, centre, 1.0, out);
+    } else {
+      CentredRow<true>(rows[i], count, centre, scales[i], out);
+    }
+    std::fill(out + count, out + width, 0.0);
+  }
+}
+
+// Inner products of row x with K rows from y on. Four at once: four independent additions of four
+// cycles latency keep one adder busy, and x is loaded once for four products.
+template <std::size_t K>
+void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std::size_t width,
+                 double* HWY_RESTRICT lanes) {
+  const hn::CappedTag<double, kLanes> d;
+  const std::size_t N = hn::Lanes(d);
+  for (std::size_t part = 0; part < kLanes; part += N) {
+    hn::Vec<decltype(d)> sum[K];
+    for (std::size_t k = 0; k < K; ++k) sum[k] = hn::LoadU(d, lanes + k * kLanes + part);
+    for (std::size_t j = part; j < width; j += kLanes) {
+      const auto a = hn::LoadU(d, x + j);
+      for (std::size_t k = 0; k < K; ++k)
+        sum[k] = hn::Add(sum[k], hn::Mul(a, hn::LoadU(d, y + k * width + j)));
+    }
+    for (std::size_t k = 0; k < K; ++k) hn::StoreU(sum[k], d, lanes + k * kLanes + part);
+  }
+}
+
+void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const double* const x = tile + i * width;
+    double* const at = lanes + pair_index(i, 0) * kLanes;
+    std::size_t k = 0;
+    for (; k + 4 <= i + 1; k += 4) AddProducts<4>(x, tile + k * width, width, at + k * kLanes);
+    for (; k <= i; ++k) AddProducts<1>(x, tile + k * width, width, at + k * kLanes);
+  }
+}
+
+void AddSquares(const double* tile, std::size_t n, std::size_t width, double* lanes) {
+  for (std::size_t i = 0; i < n; ++i)
+    AddProducts<1>(tile + i * width, tile + i * width, width, lanes + i * kLanes);
+}
+
+template <bool kScaled, class T>
+void AddMultiple(const T* x, std::size_t count, const T* anchor, double coefficient, double scale,
+                 double* sum) {
+  const hn::ScalableTag<double> d;
+  const hn::CappedTag<double, 1> one;
+  const auto pass = [&](auto tag, std::size_t j) {
+    const T* const c = anchor == nullptr ? nullptr : anchor + j;
+    const auto term =
+        hn::Mul(hn::Set(tag, coefficient), Difference<kScaled>(tag, x + j, c, hn::Set(tag, scale)));
+    hn::StoreU(hn::Add(hn::LoadU(tag, sum + j), term), tag, sum + j);
+  };
+  std::size_t j = 0;
+  for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) pass(d, j);
+  for (; j < count; ++j) pass(one, j);
+}
+
+template <class T>
+void Combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
+             const double* coefficients, const double* scales, double* sum, T* out, double* error) {
+  std::fill(sum, sum + count, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (coefficients[i] == 0) continue;
+    if (scales == nullptr) {
+      AddMultiple<false>(rows[i], count, anchor, coefficients[i], 1.0, sum);
+    } else {
+      AddMultiple<true>(rows[i], count, anchor, coefficients[i] / scales[i], scales[i], sum);
+    }
+  }
+  for (std::size_t j = 0; j < count; ++j) {
+    const double a = anchor == nullptr ? 0.0 : static_cast<double>(anchor[j]);
+    out[j] = static_cast<T>(a + sum[j]);
+    // Exact where |a| >= |sum| (Dekker), and close enough elsewhere: it only sets a tolerance.
+    const double lost = sum[j] - (static_cast<double>(out[j]) - a);
+    error[j % kLanes] += lost * lost;
+  }
+}
+
+void CentredTileF32(const float* const* rows, std::size_t n, std::size_t count, const float* centre,
+                    const double* scales, std::size_t width, double* tile) {
+  CentredTile(rows, n, count, centre, scales, width, tile);
+}
+void CentredTileF64(const double* const* rows, std::size_t n, std::size_t count,
+                    const double* centre, const double* scales, std::size_t width, double* tile) {
+  CentredTile(rows, n, count, centre, scales, width, tile);
+}
+void CombineF32(const float* const* rows, std::size_t n, std::size_t count, const float* anchor,
+                const double* coefficients, const double* scales, double* sum, float* out,
+                double* error) {
+  Combine(rows, n, count, anchor, coefficients, scales, sum, out, error);
+}
+void CombineF64(const double* const* rows, std::size_t n, std::size_t count, const double* anchor,
+                const double* coefficients, const double* scales, double* sum, double* out,
+                double* error) {
+  Combine(rows, n, count, anchor, coefficients, scales, sum, out, error);
+}
+
+}  // namespace medgrad::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace medgrad::kernels {
+HWY_EXPORT(CentredTileF32);
+HWY_EXPORT(CentredTileF64);
+HWY_EXPORT(AddGram);
+HWY_EXPORT(AddSquares);
+HWY_EXPORT(CombineF32);
+HWY_EXPORT(CombineF64);
+
+template <>
+void centred_tile(const float* const* rows, std::size_t n, std::size_t count, const float* centre,
+                  const double* scales, std::size_t width, double* tile) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(CentredTileF32)(rows, n, count, centre, scales, width, tile);
+}
+template <>
+void centred_tile(const double* const* rows, std::size_t n, std::size_t count, const double* centre,
+                  const double* scales, std::size_t width, double* tile) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(CentredTileF64)(rows, n, count, centre, scales, width, tile);
+}
+void add_gram(const double* tile, std::size_t n, std::size_t width, double* lanes) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(AddGram)(tile, n, width, lanes);
+}
+void add_squares(const double* tile, std::size_t n, std::size_t width, double* lanes) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(AddSquares)(tile, n, width, lanes);
+}
+template <>
+void combine(const float* const* rows, std::size_t n, std::size_t count, const float* anchor,
+             const double* coefficients, const double* scales, double* sum, float* out,
+             double* error) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(CombineF32)
+  (rows, n, count, anchor, coefficients, scales, sum, out, error);
+}
+template <>
+void combine(const double* const* rows, std::size_t n, std::size_t count, const double* anchor,
+             const double* coefficients, const double* scales, double* sum, double* out,
+             double* error) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(CombineF64)
+  (rows, n, count, anchor, coefficients, scales, sum, out, error);
+}
+
+}  // namespace medgrad::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,37 @@
+// Kernels for estimators that treat rows as vectors: inner products, combinations, residual norms.
+//
+// They work on blocks of columns in double whatever the element type. Element j of a block belongs
+// to lane j mod kLanes, blocks start at multiples of kLanes, and lanes persist from block to block:
+// every SIMD target adds the same numbers in the same order.
+#pragma once
+
+#include <cstddef>
+
+namespace medgrad::kernels {
+
+// tile[i * width + j] = x_ij - c_j for j < count, 0 for count <= j < width. With scales:
+// x_ij s_i - c_j s_i, which for powers of two is the same but for over- and underflow. `centre` may
+// be null for c = 0.
+template <class T>
+void centred_tile(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
+                  const double* scales, std::size_t width, double* tile);
+
+// lanes[pair(i, k) * kLanes + l] += the sum over the tile's elements of lane l of x_ij x_kj, for
+// k <= i; width is a multiple of kLanes.
+inline constexpr std::size_t pair_index(std::size_t i, std::size_t k) {
+  return i * (i + 1) / 2 + k;
+}
+void add_gram(const double* tile, std::size_t n, std::size_t width, double* lanes);
+
+// The same for the diagonal alone: lanes[i * kLanes + l] += sum of x_ij^2.
+void add_squares(const double* tile, std::size_t n, std::size_t width, double* lanes);
+
+// out_j = a_j + sum_i coefficients_i (x_ij - a_j), rounded to T. `error` (kLanes) gathers the
+// squares of what the last addition and the rounding lost. Rows of coefficient 0 are not read. With
+// scales: each difference as in centred_tile, and the coefficient divided by the scale. `anchor`
+// may be null for a = 0. `sum` is room for count doubles.
+template <class T>
+void combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
+             const double* coefficients, const double* scales, double* sum, T* out, double* error);
+
+}  // namespace medgrad::kernels

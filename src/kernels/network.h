@@ -1,0 +1,87 @@
+// Sorting networks: Batcher's odd-even merge sort for any n, cut down to the outputs that are
+// wanted.
+//
+// A network does the same comparisons whatever the data, so that one comparator works on a whole
+// vector of columns at once, without branches. For a median most of the last stages are not needed:
+// pruning walks back from the wanted outputs and keeps what reaches them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace medgrad::kernels {
+
+// (low, high) <- (min, max) of the two; an output that nobody reads is not computed.
+struct Comparator {
+  std::uint16_t low = 0, high = 0;
+  bool keep_low = true, keep_high = true;
+};
+
+// Calls visit(low, high) for every comparator of the full sort of n, in order (Knuth, TAOCP 3,
+// algorithm 5.2.2M).
+template <class Visit>
+constexpr void visit_sort_network(std::size_t n, Visit&& visit) {
+  for (std::size_t p = 1; p < n; p *= 2) {
+    for (std::size_t k = p; k >= 1; k /= 2) {
+      for (std::size_t j = k % p; j + k < n; j += 2 * k) {
+        for (std::size_t i = j; i < std::min(j + k, n - k); ++i) {
+          if (i / (2 * p) == (i + k) / (2 * p)) visit(i, i + k);
+        }
+      }
+    }
+  }
+}
+
+// Keeps of all[0, count) the comparators that the outputs [first, last] depend on, in order;
+// returns how many.
+constexpr std::size_t prune_network(Comparator* all, std::size_t count, bool* wanted) {
+  std::size_t kept = count;
+  for (std::size_t c = count; c-- > 0;) {
+    Comparator comparator = all[c];
+    comparator.keep_low = wanted[comparator.low];
+    comparator.keep_high = wanted[comparator.high];
+    if (!comparator.keep_low && !comparator.keep_high) continue;
+    wanted[comparator.low] = wanted[comparator.high] = true;
+    all[--kept] = comparator;
+  }
+  for (std::size_t c = kept; c < count; ++c) all[c - kept] = all[c];
+  return count - kept;
+}
+
+// The network that puts the order statistics first … last (from 0) of n values in their places.
+[[nodiscard]] inline std::vector<Comparator> selection_network(std::size_t n, std::size_t first,
+                                                               std::size_t last) {
+  std::vector<Comparator> network;
+  visit_sort_network(n, [&](std::size_t a, std::size_t b) {
+    network.push_back({static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b)});
+  });
+  const auto wanted = std::make_unique<bool[]>(n);
+  for (std::size_t i = first; i <= last; ++i) wanted[i] = true;
+  network.resize(prune_network(network.data(), network.size(), wanted.get()));
+  return network;
+}
+
+// The same for the median of N, at compile time.
+template <std::size_t N>
+struct MedianNetwork {
+  static constexpr std::size_t kMost = N * N / 2 + 1;
+  std::array<Comparator, kMost> comparators{};
+  std::size_t count = 0;
+
+  constexpr MedianNetwork() {
+    visit_sort_network(N, [this](std::size_t a, std::size_t b) {
+      comparators[count].low = static_cast<std::uint16_t>(a);
+      comparators[count++].high = static_cast<std::uint16_t>(b);
+    });
+    bool wanted[N] = {};
+    wanted[(N - 1) / 2] = true;
+    wanted[N / 2] = true;
+    count = prune_network(comparators.data(), count, wanted);
+  }
+};
+
+}  // namespace medgrad::kernels
