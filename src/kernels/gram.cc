@@ -111,6 +111,30 @@ void AddMultiple(const T* x, std::size_t count, const T* anchor, double coeffici
   for (; j < count; ++j) pass(one, j);
 }
 
+// Stores double as T.
+template <class D, class T>
+HWY_INLINE void StoreDouble(hn::Vec<D> v, D d, T* x) {
+  if constexpr (std::is_same_v<T, double>) {
+    hn::StoreU(v, d, x);
+  } else {
+    const hn::Rebind<float, D> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, v), narrow, x);
+  }
+}
+
+// out = a + sum, and the square of what that lost: exact where |a| >= |sum| (Dekker), and close
+// enough elsewhere, as it only sets a tolerance.
+template <class D, class T>
+HWY_INLINE void FinishSum(D d, const T* anchor, const double* sum, std::size_t j, T* out,
+                          double* error) {
+  const auto a = anchor == nullptr ? hn::Zero(d) : LoadDouble(d, anchor + j);
+  const auto s = hn::LoadU(d, sum + j);
+  StoreDouble(hn::Add(a, s), d, out + j);
+  const auto lost = hn::Sub(s, hn::Sub(LoadDouble(d, out + j), a));
+  double* const lane = error + j % kLanes;
+  hn::StoreU(hn::Add(hn::LoadU(d, lane), hn::Mul(lost, lost)), d, lane);
+}
+
 template <class T>
 void Combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
              const double* coefficients, const double* scales, double* sum, T* out, double* error) {
@@ -120,16 +144,14 @@ void Combine(const T* const* rows, std::size_t n, std::size_t count, const T* an
     if (scales == nullptr) {
       AddMultiple<false>(rows[i], count, anchor, coefficients[i], 1.0, sum);
     } else {
-      AddMultiple<true>(rows[i], count, anchor, coefficients[i] / scales[i], scales[i], sum);
+      AddMultiple<true>(rows[i], count, anchor, coefficients[i], scales[i], sum);
     }
   }
-  for (std::size_t j = 0; j < count; ++j) {
-    const double a = anchor == nullptr ? 0.0 : static_cast<double>(anchor[j]);
-    out[j] = static_cast<T>(a + sum[j]);
-    // Exact where |a| >= |sum| (Dekker), and close enough elsewhere: it only sets a tolerance.
-    const double lost = sum[j] - (static_cast<double>(out[j]) - a);
-    error[j % kLanes] += lost * lost;
-  }
+  const hn::CappedTag<double, kLanes> d;
+  const hn::CappedTag<double, 1> one;
+  std::size_t j = 0;
+  for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) FinishSum(d, anchor, sum, j, out, error);
+  for (; j < count; ++j) FinishSum(one, anchor, sum, j, out, error);
 }
 
 void CentredTileF32(const float* const* rows, std::size_t n, std::size_t count, const float* centre,

@@ -28,7 +28,7 @@ void add_squares(const double* tile, std::size_t n, std::size_t width, double* l
 
 // out_j = a_j + sum_i coefficients_i (x_ij - a_j), rounded to T. `error` (kLanes) gathers the
 // squares of what the last addition and the rounding lost. Rows of coefficient 0 are not read. With
-// scales: each difference as in centred_tile, and the coefficient divided by the scale. `anchor`
+// scales: the coefficients belong to differences scaled as in centred_tile. `anchor`
 // may be null for a = 0. `sum` is room for count doubles.
 template <class T>
 void combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,

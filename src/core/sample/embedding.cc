@@ -42,7 +42,7 @@ std::vector<int> exponents_of(const std::vector<double>& sizes, const Scales& sc
 // Scales for differences from a point within the bulk, rather than from the centre.
 Scales bulk_scales(const Scales& scales, int exponent) {
   Scales bulk = scales;
-  for (double& s : bulk) s = std::min(s, std::ldexp(1.0, std::clamp(-exponent, -1025, 1000)));
+  for (double& s : bulk) s = std::min(s, std::ldexp(1.0, std::clamp(-exponent, -1022, 1000)));
   return bulk;
 }
 
@@ -161,11 +161,11 @@ std::size_t unit_rows(const Gram& gram, std::size_t n, std::vector<double>& unit
 void set_units(Embedding& e, const std::vector<double>& sizes, const Scales& scales) {
   const std::vector<int> exponents = exponents_of(sizes, scales);
   e.exponent = bulk_exponent(sizes, exponents);
-  e.cut.assign(e.n, false);
+  e.cut.assign(e.n, 0);
   for (std::size_t i = 0; i < e.n; ++i) {
     const int own = scales.empty() ? 0 : -std::ilogb(scales[i]);
-    e.cut[i] = sizes[i] > 0 && exponents[i] - e.exponent > kMostExponent;
-    const int shift = e.cut[i] ? kMostExponent - std::ilogb(sizes[i]) : own - e.exponent;
+    if (sizes[i] > 0) e.cut[i] = std::max(0, exponents[i] - e.exponent - kMostExponent);
+    const int shift = own - e.exponent - e.cut[i];
     for (std::size_t j = 0; j < e.k; ++j)
       e.points[i * e.k + j] = std::ldexp(e.points[i * e.k + j], shift);
   }

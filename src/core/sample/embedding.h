@@ -9,12 +9,13 @@ namespace medgrad::sample {
 
 // Distances are in units of 2^exponent, the size of the bulk: an outlier of 1e300 beside a bulk of
 // 1e-300 fits neither in a double squared nor in one unit with it, so lengths beyond 2^490 units
-// are cut to that. It changes the direction of no pull, and the median by nothing that can be seen.
+// are cut to that by a power of two. It changes the direction of no pull, and the median by nothing
+// that can be seen.
 struct Embedding {
   std::size_t n = 0, k = 0;
   std::vector<double> points;  // n x k
   int exponent = 0;
-  std::vector<bool> cut;
+  std::vector<int> cut;        // by which power of two
   std::vector<double> scales;  // for the kernels; empty where none are needed
   std::vector<double> centre;  // of embed_directly: points are x - centre, in units
   Count seen;

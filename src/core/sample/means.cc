@@ -87,7 +87,7 @@ SampleInfo clipped_mean(double clip, const Input<T>& input, std::span<T> out) {
   for (std::size_t i = 0; i < n; ++i) {
     const double scale = norms.scales.empty() ? 1.0 : norms.scales[i];
     const double cut = norms.scaled[i] > clip * scale ? clip * scale / norms.scaled[i] : 1.0;
-    coefficients[i] = input.weights[i] / input.total * cut;
+    coefficients[i] = input.weights[i] / input.total * cut / scale;
   }
   for_each_block(input, centre, [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
     double sum[kBlock], unused[kernels::kLanes] = {};

@@ -12,9 +12,10 @@ Scales scales_for(const std::vector<double>& largest) {
   Scales scales(largest.size(), 1.0);
   for (std::size_t i = 0; i < largest.size(); ++i) {
     if (largest[i] == 0) continue;
-    // A difference of two finite numbers is below 2^1025.
-    const int exponent = std::isfinite(largest[i]) ? std::ilogb(largest[i]) : 1025;
-    scales[i] = std::ldexp(1.0, std::clamp(-exponent, -1025, 1000));
+    // A difference of two finite numbers is below 2^1025; 2^-1022 is the smallest scale that has an
+    // inverse.
+    const int exponent = std::isfinite(largest[i]) ? std::ilogb(largest[i]) : 1024;
+    scales[i] = std::ldexp(1.0, std::clamp(-exponent, -1022, 1000));
   }
   return scales;
 }

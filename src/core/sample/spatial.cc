@@ -30,14 +30,18 @@ Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolu
                       std::span<T> out) {
   const std::size_t n = input.n, chunks = chunks_for(input.d).count, slots = n + 1;
   const double* const scales = e.scales.empty() ? nullptr : e.scales.data();
-  std::vector<double> parts(chunks * slots);
+  std::vector<double> parts(chunks * slots), coefficients = solution.coefficients;
+  for (std::size_t i = 0; i < n; ++i) {  // of the points; a row is longer where it was cut
+    const int own = scales == nullptr ? 0 : -std::ilogb(scales[i]);
+    coefficients[i] = std::ldexp(coefficients[i], own - e.cut[i]);
+  }
   for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t c, auto&& walk) {
     std::vector<double> lanes(slots * kLanes), tile(n * kBlock);
     double sum[kBlock];
     walk([&](Block<T>& block, std::size_t begin, std::size_t) {
       T* const m = &out[begin];
       kernels::combine<T>(block.rows(), n, block.count(), block.rows()[solution.anchor],
-                          solution.coefficients.data(), scales, sum, m, lanes.data() + n * kLanes);
+                          coefficients.data(), scales, sum, m, lanes.data() + n * kLanes);
       for (std::size_t j = 0; j < block.count(); ++j) m[j] = clamp_to_finite(m[j]);
       kernels::centred_tile<T>(block.rows(), n, block.count(), m, scales, kBlock, tile.data());
       kernels::add_squares(tile.data(), n, kBlock, lanes.data());
@@ -70,7 +74,7 @@ bool agree(const Embedding& e, const WeberSolution& solution, const Combined& co
   }
   for (std::size_t i = 0; i < e.n; ++i) {
     const double a = combined.distances[i], b = solution.distances[i];
-    if (!e.cut[i] && !(std::abs(a - b) <= 1e-11 * std::max(a, b) + 4 * moved)) return false;
+    if (e.cut[i] == 0 && !(std::abs(a - b) <= 1e-11 * std::max(a, b) + 4 * moved)) return false;
   }
   return true;
 }
@@ -107,7 +111,7 @@ SampleInfo locate(double mu, double tolerance, int max_iterations, const Input<T
     }
     const double f = objective_of(input.weights, combined.distances, problem.mu);
     info.objective = std::ldexp(f, mu == 0 ? e.exponent : 2 * e.exponent);
-    const bool cut = std::find(e.cut.begin(), e.cut.end(), true) != e.cut.end();
+    const bool cut = std::any_of(e.cut.begin(), e.cut.end(), [](int c) { return c > 0; });
     const double reached = cut ? solution.objective : f;
     info.gap = reached > 0 ? std::max(0.0, (reached - solution.bound) / reached) : 0;
     info.stop = solution.stop;
