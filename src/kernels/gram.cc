@@ -24,27 +24,32 @@ HWY_INLINE hn::Vec<D> LoadDouble(D d, const T* x) {
   }
 }
 
-// x s - c s, or x - c where there is no scale.
-template <bool kScaled, class D, class T, class V = hn::Vec<D>>
-HWY_INLINE V Difference(D d, const T* x, const T* c, V scale) {
-  V a = LoadDouble(d, x);
-  if constexpr (kScaled) a = hn::Mul(a, scale);
-  if (c == nullptr) return a;
-  V b = LoadDouble(d, c);
-  if constexpr (kScaled) b = hn::Mul(b, scale);
-  return hn::Sub(a, b);
+// (x - c) s. Scales below one come first, as they are there because the difference may overflow;
+// those above one come last, as c itself may be large.
+enum class Scaling { kNone, kFirst, kLast };
+inline Scaling ScalingBy(const double* scales, std::size_t i) {
+  return scales == nullptr ? Scaling::kNone : scales[i] < 1 ? Scaling::kFirst : Scaling::kLast;
 }
 
-template <bool kScaled, class T>
-void CentredRow(const T* x, std::size_t count, const T* centre, double scale, double* out) {
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE V Difference(D d, const T* x, const T* c, Scaling scaling, V scale) {
+  V a = LoadDouble(d, x), b = c == nullptr ? hn::Zero(d) : LoadDouble(d, c);
+  if (scaling == Scaling::kNone) return hn::Sub(a, b);
+  if (scaling == Scaling::kLast) return hn::Mul(hn::Sub(a, b), scale);
+  return hn::Sub(hn::Mul(a, scale), hn::Mul(b, scale));
+}
+
+template <class T>
+void CentredRow(const T* x, std::size_t count, const T* centre, Scaling scaling, double scale,
+                double* out) {
   const hn::ScalableTag<double> d;
   const hn::CappedTag<double, 1> one;
   const auto at = [centre](std::size_t j) { return centre == nullptr ? nullptr : centre + j; };
   std::size_t j = 0;
   for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d))
-    hn::StoreU(Difference<kScaled>(d, x + j, at(j), hn::Set(d, scale)), d, out + j);
+    hn::StoreU(Difference(d, x + j, at(j), scaling, hn::Set(d, scale)), d, out + j);
   for (; j < count; ++j)
-    hn::StoreU(Difference<kScaled>(one, x + j, at(j), hn::Set(one, scale)), one, out + j);
+    hn::StoreU(Difference(one, x + j, at(j), scaling, hn::Set(one, scale)), one, out + j);
 }
 
 template <class T>
@@ -52,11 +57,8 @@ void CentredTile(const T* const* rows, std::size_t n, std::size_t count, const T
                  const double* scales, std::size_t width, double* tile) {
   for (std::size_t i = 0; i < n; ++i) {
     double* const out = tile + i * width;
-    if (scales == nullptr) {
-      CentredRow<false>(rows[i], count, centre, 1.0, out);
-    } else {
-      CentredRow<true>(rows[i], count, centre, scales[i], out);
-    }
+    CentredRow(rows[i], count, centre, ScalingBy(scales, i), scales == nullptr ? 1.0 : scales[i],
+               out);
     std::fill(out + count, out + width, 0.0);
   }
 }
@@ -95,15 +97,15 @@ void AddSquares(const double* tile, std::size_t n, std::size_t width, double* la
     AddProducts<1>(tile + i * width, tile + i * width, width, lanes + i * kLanes);
 }
 
-template <bool kScaled, class T>
-void AddMultiple(const T* x, std::size_t count, const T* anchor, double coefficient, double scale,
-                 double* sum) {
+template <class T>
+void AddMultiple(const T* x, std::size_t count, const T* anchor, double coefficient,
+                 Scaling scaling, double scale, double* sum) {
   const hn::ScalableTag<double> d;
   const hn::CappedTag<double, 1> one;
   const auto pass = [&](auto tag, std::size_t j) {
     const T* const c = anchor == nullptr ? nullptr : anchor + j;
     const auto term =
-        hn::Mul(hn::Set(tag, coefficient), Difference<kScaled>(tag, x + j, c, hn::Set(tag, scale)));
+        hn::Mul(hn::Set(tag, coefficient), Difference(tag, x + j, c, scaling, hn::Set(tag, scale)));
     hn::StoreU(hn::Add(hn::LoadU(tag, sum + j), term), tag, sum + j);
   };
   std::size_t j = 0;
@@ -141,11 +143,8 @@ void Combine(const T* const* rows, std::size_t n, std::size_t count, const T* an
   std::fill(sum, sum + count, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     if (coefficients[i] == 0) continue;
-    if (scales == nullptr) {
-      AddMultiple<false>(rows[i], count, anchor, coefficients[i], 1.0, sum);
-    } else {
-      AddMultiple<true>(rows[i], count, anchor, coefficients[i], scales[i], sum);
-    }
+    AddMultiple(rows[i], count, anchor, coefficients[i], ScalingBy(scales, i),
+                scales == nullptr ? 1.0 : scales[i], sum);
   }
   const hn::CappedTag<double, kLanes> d;
   const hn::CappedTag<double, 1> one;

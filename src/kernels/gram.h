@@ -10,8 +10,8 @@
 namespace medgrad::kernels {
 
 // tile[i * width + j] = x_ij - c_j for j < count, 0 for count <= j < width. With scales:
-// x_ij s_i - c_j s_i, which for powers of two is the same but for over- and underflow. `centre` may
-// be null for c = 0.
+// (x_ij - c_j) s_i for powers of two s_i, without overflow on the way. `centre` may be null for c =
+// 0.
 template <class T>
 void centred_tile(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
                   const double* scales, std::size_t width, double* tile);

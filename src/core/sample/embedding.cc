@@ -214,11 +214,9 @@ Embedding embed_directly(const Input<T>& input, const T* centre) {
   e.seen = for_each_block(input, static_cast<const T*>(nullptr),
                           [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
                             for (std::size_t i = 0; i < n; ++i) {
-                              for (std::size_t j = 0; j < block.count(); ++j) {
-                                e.points[i * d + begin + j] =
-                                    static_cast<double>(block.rows()[i][j]) * scales[i] -
-                                    static_cast<double>(medians[begin + j]) * scales[i];
-                              }
+                              kernels::centred_tile<T>(block.rows() + i, 1, block.count(),
+                                                       &medians[begin], &scales[i], block.count(),
+                                                       &e.points[i * d + begin]);
                             }
                           });
   std::vector<double> sizes(n);  // the largest entry of each scaled row, in [1/4, 2)

@@ -32,8 +32,10 @@ SampleInfo general_lp(const LpMedian& method, const Input<T>& input, std::span<T
     for (std::size_t j = 0; j < input.d; ++j) {
       const double c = e.centre[j];
       out[j] = clamp_to_finite(static_cast<T>(c + std::ldexp(solution.z[j], e.exponent)));
-      const double s = std::ldexp(1.0, std::clamp(-e.exponent, -1000, 1000));
-      solution.z[j] = static_cast<double>(out[j]) * s - c * s;  // with its rounding
+      const double moved = static_cast<double>(out[j]) - c;  // with its rounding
+      solution.z[j] = std::isfinite(moved)
+                          ? std::ldexp(moved, -e.exponent)
+                          : std::ldexp(static_cast<double>(out[j]) / 2 - c / 2, 1 - e.exponent);
     }
   }
   SampleInfo info;
