@@ -42,7 +42,8 @@ class Solver {
   };
 
   [[nodiscard]] double x(std::size_t i, std::size_t j) const { return problem_.points[i * d_ + j]; }
-  // Sums over columns: add(j, sums) for each column, `slots` sums, chunks in index order.
+  // Sums over columns: add(j, sums, scratch) for each column, `slots` sums, chunks in index order;
+  // scratch has room for n numbers.
   template <class Add>
   [[nodiscard]] std::vector<double> sum_columns(std::size_t slots, Add&& add) const;
   [[nodiscard]] State at_units(std::vector<double> units, const std::vector<double>& guess) const;
@@ -69,8 +70,9 @@ std::vector<double> Solver::sum_columns(std::size_t slots, Add&& add) const {
   std::vector<double> parts(runs * slots);
   for_each(problem_.pool, runs, [&](std::size_t run) {
     double* const sums = parts.data() + run * slots;
+    std::vector<double> scratch(n_);
     for (std::size_t c = run * chunks_.count / runs; c < (run + 1) * chunks_.count / runs; ++c) {
-      for (std::size_t j = chunks_.begin(c); j < chunks_.end(c); ++j) add(j, sums);
+      for (std::size_t j = chunks_.begin(c); j < chunks_.end(c); ++j) add(j, sums, scratch.data());
     }
   });
   std::vector<double> sums(slots);
@@ -86,7 +88,7 @@ std::vector<double> Solver::norms(const std::vector<double>& z) const {
   for (std::size_t i = 0; i < n_; ++i) {
     for (std::size_t j = 0; j < d_; ++j) most[i] = std::max(most[i], std::abs(z[j] - x(i, j)));
   }
-  std::vector<double> sums = sum_columns(n_, [&](std::size_t j, double* s) {
+  std::vector<double> sums = sum_columns(n_, [&](std::size_t j, double* s, double*) {
     for (std::size_t i = 0; i < n_; ++i) {
       if (most[i] > 0) s[i] += std::pow(std::abs(z[j] - x(i, j)) / most[i], p_);
     }
@@ -157,9 +159,7 @@ bool Solver::optimal_row(std::size_t k) {
 // sum_j s_ij s_kj / H_j  with  s_ij = sign(v) (|v|/N_i)^(p-1),
 // H_j = sum_i omega_i (p-1) (|v|/N_i)^(p-2) / N_i: how N_k moves z and z moves |z - x_i|.
 std::vector<double> Solver::coupling(const State& s) const {
-  return sum_columns(n_ * n_, [&](std::size_t j, double* sums) {
-    thread_local std::vector<double> row;
-    row.resize(n_);
+  return sum_columns(n_ * n_, [&](std::size_t j, double* sums, double* row) {
     double stiffness = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       const double v = s.z[j] - x(i, j), t = std::abs(v) / s.units[i];
@@ -218,17 +218,35 @@ bool Solver::newton_units(const State& s, std::vector<double>& units) const {
   return true;
 }
 
-// f* >= sum y_i (z - x_i) for y_i with |y_i|_q <= omega_i that add up to zero, as in weber.cc.
+// f* >= sum y_i (z - x_i) for y_i with |y_i|_q <= omega_i that add up to zero. The gradients of the
+// terms nearly do. For p < 2 a gradient changes from one double to the next by much more than
+// rounding where z passes x_i; there the value between the two that balances its column is taken.
+// Elsewhere the mean is taken off, and in the end all is scaled back into the balls.
 LpSolution Solver::finish(const State& s, int iterations, Stop stop) const {
-  const std::vector<double> g = pull(s.z, s.norms);
-  const double off = dual_norm(g) / total_;
-  double f = 0;
-  for (std::size_t i = 0; i < n_; ++i) f += problem_.weights[i] * s.norms[i];
-  const std::vector<double> moment = sum_columns(1, [&](std::size_t j, double* sum) {
-    for (std::size_t i = 0; i < n_; ++i)
-      sum[0] += problem_.weights[i] / total_ * g[j] * (s.z[j] - x(i, j));
+  const double q = p_ / (p_ - 1);
+  const std::span<const double> w = problem_.weights;
+  const std::vector<double> sums = sum_columns(n_ + 1, [&](std::size_t j, double* sum, double* y) {
+    double g = 0;
+    std::size_t near = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      const double v = s.z[j] - x(i, j);
+      y[i] = s.norms[i] == 0 ? 0 : std::copysign(std::pow(std::abs(v) / s.norms[i], p_ - 1), v);
+      g += w[i] * y[i];
+      if (std::abs(v) < std::abs(s.z[j] - x(near, j))) near = i;
+    }
+    if (p_ < 2 && std::abs(s.z[j] - x(near, j)) <= 1e-15 * std::abs(s.z[j])) {
+      y[near] -= g / w[near];
+      g = 0;
+    }
+    for (std::size_t i = 0; i < n_; ++i) {
+      const double balanced = y[i] - g / total_;
+      sum[i] += std::pow(std::abs(balanced), q);
+      sum[n_] += w[i] * balanced * (s.z[j] - x(i, j));
+    }
   });
-  return {s.z, 0, (f - moment[0]) / (1 + off), iterations, stop};
+  const double longest =
+      *std::max_element(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(n_));
+  return {s.z, 0, sums[n_] / std::max(1.0, std::pow(longest, 1 / q)), iterations, stop};
 }
 
 LpSolution Solver::at_row(std::size_t k, int iterations) const {

@@ -105,7 +105,8 @@ SampleInfo locate(double mu, double tolerance, int max_iterations, const Input<T
     info.iterations += solution.iterations;
     info.nan = e.seen.nan;
     info.inf = e.seen.inf;
-    if (round < kMostRounds && !agree(e, solution, combined)) {
+    if (round < kMostRounds && solution.stop != Stop::max_iterations &&
+        !agree(e, solution, combined)) {
       centre.assign(out.begin(), out.end());  // look again from where the median seems to be
       continue;
     }
