@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// x * 0 is 0 for finite x and NaN otherwise, and NaN stays in a sum. Two sums hide the latency.
+// x * 0 is 0 for finite x and NaN otherwise, and NaN stays in a sum. Four sums hide the latency.
 template <class T>
 bool AllFinite(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end) {
   const hn::ScalableTag<T> d;

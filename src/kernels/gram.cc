@@ -88,7 +88,11 @@ void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes
     double* const at = lanes + pair_index(i, 0) * kLanes;
     std::size_t k = 0;
     for (; k + 4 <= i + 1; k += 4) AddProducts<4>(x, tile + k * width, width, at + k * kLanes);
-    for (; k <= i; ++k) AddProducts<1>(x, tile + k * width, width, at + k * kLanes);
+    const double* const y = tile + k * width;
+    double* const rest = at + k * kLanes;
+    if (i + 1 - k == 3) AddProducts<3>(x, y, width, rest);
+    if (i + 1 - k == 2) AddProducts<2>(x, y, width, rest);
+    if (i + 1 - k == 1) AddProducts<1>(x, y, width, rest);
   }
 }
 

@@ -76,7 +76,7 @@ struct Gram {
 
 template <Real T>
 Gram gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
-  const std::size_t n = input.n, pairs = pair_index(n, 0), width = tile_width<double>(n);
+  const std::size_t n = input.n, pairs = pair_index(n, 0), width = kBlock;
   const Runs runs(n, input.d);
   const ColumnMedian<T> column_median(n);
   std::vector<double> lanes(runs.count * pairs * kLanes);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <string>
 
@@ -20,12 +19,6 @@ namespace {
 }
 
 }  // namespace
-
-template <Real T>
-T clamp_to_finite(T x) {
-  constexpr T kMost = std::numeric_limits<T>::max();
-  return std::clamp(x, -kMost, kMost);
-}
 
 template <Real T>
 T median_of(std::span<T> values) {
@@ -103,8 +96,6 @@ void Block<T>::clean(std::size_t begin, std::size_t end, const T* fill) {
   for (std::size_t i = 0; i < n; ++i) pointers_[i] = copy_.data() + i * kBlock;
 }
 
-template float clamp_to_finite(float);
-template double clamp_to_finite(double);
 template float median_of(std::span<float>);
 template double median_of(std::span<double>);
 template class ColumnMedian<float>;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -43,8 +44,12 @@ struct Count {
   }
 };
 
+// +-Inf becomes the largest finite number of its sign; NaN stays.
 template <Real T>
-[[nodiscard]] T clamp_to_finite(T x);
+[[nodiscard]] inline T clamp_to_finite(T x) {
+  constexpr T kMost = std::numeric_limits<T>::max();
+  return x > kMost ? kMost : x < -kMost ? -kMost : x;
+}
 
 // Medians of the columns of n rows with finite entries. The network is made once; scratch belongs
 // to a Block.

@@ -219,9 +219,10 @@ bool Solver::newton_units(const State& s, std::vector<double>& units) const {
 }
 
 // f* >= sum y_i (z - x_i) for y_i with |y_i|_q <= omega_i that add up to zero. The gradients of the
-// terms nearly do. For p < 2 a gradient changes from one double to the next by much more than
-// rounding where z passes x_i; there the value between the two that balances its column is taken.
-// Elsewhere the mean is taken off, and in the end all is scaled back into the balls.
+// terms nearly do; what is left is taken off their mean. For p < 2 it is taken off the nearest row
+// of each column: where z is close to x_i, the gradient changes from one double to the next by much
+// more than rounding, and the value that balances the column lies between the two. In the end all
+// is scaled back into the balls.
 LpSolution Solver::finish(const State& s, int iterations, Stop stop) const {
   const double q = p_ / (p_ - 1);
   const std::span<const double> w = problem_.weights;
@@ -234,7 +235,7 @@ LpSolution Solver::finish(const State& s, int iterations, Stop stop) const {
       g += w[i] * y[i];
       if (std::abs(v) < std::abs(s.z[j] - x(near, j))) near = i;
     }
-    if (p_ < 2 && std::abs(s.z[j] - x(near, j)) <= 1e-15 * std::abs(s.z[j])) {
+    if (p_ < 2) {
       y[near] -= g / w[near];
       g = 0;
     }

@@ -1,0 +1,136 @@
+// Column kernels against plain sorting, on every SIMD target, length and misalignment.
+#include "kernels/columns.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kernels/simd.h"
+
+namespace medgrad::kernels {
+namespace {
+
+template <class T>
+class Columns : public testing::Test {
+ protected:
+  ~Columns() override { force_simd_target(best_); }
+  // Calls check with every target in use in turn.
+  template <class Check>
+  void on_every_target(Check&& check) {
+    for (const std::string& target : simd_targets()) {
+      SCOPED_TRACE(target);
+      force_simd_target(target);
+      check();
+    }
+  }
+  // n rows of `length` small whole numbers (ties are frequent) that start at an odd address.
+  void fill(std::size_t n, std::size_t length, unsigned seed) {
+    std::mt19937 random(seed);
+    std::uniform_int_distribution<int> small(-9, 9);
+    data_.assign(n * (length + 1) + 1, T{0});
+    for (T& x : data_) x = static_cast<T>(small(random)) / 4;
+    rows_.clear();
+    for (std::size_t i = 0; i < n; ++i) rows_.push_back(&data_[1 + i * (length + 1)]);
+  }
+  [[nodiscard]] std::vector<T> sorted_column(std::size_t j) const {
+    std::vector<T> column;
+    for (const T* row : rows_) column.push_back(row[j]);
+    std::sort(column.begin(), column.end());
+    return column;
+  }
+  std::string best_ = simd_target();
+  std::vector<T> data_;
+  std::vector<const T*> rows_;
+};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(Columns, Types);
+
+TYPED_TEST(Columns, RegisterMediansAreMedians) {
+  using T = TypeParam;
+  this->on_every_target([&] {
+    for (std::size_t n = 1; n <= kRegisterRows; ++n) {
+      for (const std::size_t length : {1, 2, 3, 7, 8, 15, 16, 17, 33, 67}) {
+        this->fill(n, length, static_cast<unsigned>(n));
+        std::vector<T> out(length, T{99});
+        ASSERT_TRUE(register_medians(this->rows_.data(), n, 1, length, out.data()));
+        for (std::size_t j = 1; j < length; ++j) {
+          const auto column = this->sorted_column(j);
+          ASSERT_EQ(out[j - 1], std::midpoint(column[(n - 1) / 2], column[n / 2])) << n << " " << j;
+        }
+        ASSERT_EQ(out[length - 1], T{99});
+      }
+    }
+  });
+}
+
+TYPED_TEST(Columns, NonFiniteIsNoticedAnywhere) {
+  using T = TypeParam;
+  constexpr T kInf = std::numeric_limits<T>::infinity();
+  this->on_every_target([&] {
+    for (const T bad : {kInf, -kInf, std::numeric_limits<T>::quiet_NaN()}) {
+      for (std::size_t j = 0; j < 67; ++j) {
+        this->fill(3, 67, 1);
+        std::vector<T> out(67);
+        EXPECT_TRUE(all_finite(this->rows_.data(), 3, 0, 67));
+        const_cast<T*>(this->rows_[j % 3])[j] = bad;
+        EXPECT_FALSE(all_finite(this->rows_.data(), 3, 0, 67));
+        EXPECT_TRUE(all_finite(this->rows_.data(), 3, 0, j));
+        EXPECT_TRUE(all_finite(this->rows_.data(), 3, j + 1, 67));
+        EXPECT_FALSE(register_medians(this->rows_.data(), 3, 0, 67, out.data()));
+      }
+    }
+  });
+}
+
+TYPED_TEST(Columns, NetworksSelect) {
+  using T = TypeParam;
+  this->on_every_target([&] {
+    for (const std::size_t n : {2, 3, 5, 17, 31, 32, 33, 100, 128}) {
+      for (const std::size_t first : {std::size_t{0}, n / 4, (n - 1) / 2}) {
+        const std::size_t last = n - 1 - first, width = 19;
+        this->fill(n, width, 7);
+        std::vector<T> tile;
+        for (const T* row : this->rows_) tile.insert(tile.end(), row, row + width);
+        run_network<T>(selection_network(n, first, last), tile.data(), width);
+        for (std::size_t j = 0; j < width; ++j) {
+          const auto column = this->sorted_column(j);
+          for (std::size_t i = first; i <= last; ++i) ASSERT_EQ(tile[i * width + j], column[i]);
+        }
+      }
+    }
+  });
+}
+
+TYPED_TEST(Columns, MidpointsAreRoundedOnce) {
+  using T = TypeParam;
+  constexpr T kMost = std::numeric_limits<T>::max(), kTiny = std::numeric_limits<T>::denorm_min();
+  const std::vector<T> a = {kMost, kMost, kTiny, kTiny, 3 * kTiny, -kMost, 1, 0, kMost};
+  const std::vector<T> b = {kMost, -kMost, kTiny, 3 * kTiny, kTiny, -kMost / 2, 2, -1, kMost / 3};
+  this->on_every_target([&] {
+    std::vector<T> out(a.size());
+    midpoints(a.data(), b.data(), a.size(), out.data());
+    for (std::size_t j = 0; j < a.size(); ++j) EXPECT_EQ(out[j], std::midpoint(a[j], b[j])) << j;
+  });
+}
+
+// A 0-1 argument: a network that sorts all sequences of zeros and ones sorts everything.
+TEST(Network, SortsZerosAndOnes) {
+  for (std::size_t n = 1; n <= 14; ++n) {
+    const auto network = selection_network(n, 0, n - 1);
+    for (unsigned bits = 0; bits < (1u << n); ++bits) {
+      unsigned v = bits;
+      for (const Comparator c : network) {
+        if ((v >> c.low & 1u) > (v >> c.high & 1u)) v ^= (1u << c.low) | (1u << c.high);
+      }
+      for (std::size_t i = 0; i + 1 < n; ++i) ASSERT_LE(v >> i & 1u, v >> (i + 1) & 1u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace medgrad::kernels

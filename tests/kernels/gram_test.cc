@@ -1,0 +1,105 @@
+// Vector kernels against plain loops over the same lanes: the same bits on every SIMD target.
+#include "kernels/gram.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "kernels/simd.h"
+
+namespace medgrad::kernels {
+namespace {
+
+template <class T>
+class Gram : public testing::Test {
+ protected:
+  static constexpr std::size_t kRows = 7, kWidth = 64;
+  ~Gram() override { force_simd_target(best_); }
+  void SetUp() override {
+    std::mt19937_64 random(3);
+    std::normal_distribution<double> gauss;
+    data_.resize(kRows * 65 + 1);
+    for (T& x : data_) x = static_cast<T>(gauss(random));
+    for (std::size_t i = 0; i < kRows; ++i) rows_.push_back(&data_[1 + i * 65]);
+    for (std::size_t j = 0; j < kWidth; ++j) centre_.push_back(static_cast<T>(gauss(random)));
+  }
+  std::string best_ = simd_target();
+  std::vector<T> data_, centre_;
+  std::vector<const T*> rows_;
+};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(Gram, Types);
+
+TYPED_TEST(Gram, TilesSquaresAndProducts) {
+  using G = Gram<TypeParam>;
+  const std::vector<double> scales = {1, 0.5, 2, 4, 1, 0.25, 8};
+  for (const std::string& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    force_simd_target(target);
+    for (const std::size_t count : {1, 5, 16, 31, 63, 64}) {
+      for (const bool scaled : {false, true}) {
+        std::vector<double> tile(G::kRows * G::kWidth, 99.0), want(tile.size());
+        centred_tile(this->rows_.data(), G::kRows, count, this->centre_.data(),
+                     scaled ? scales.data() : nullptr, G::kWidth, tile.data());
+        for (std::size_t i = 0; i < G::kRows; ++i) {
+          for (std::size_t j = 0; j < count; ++j)
+            want[i * G::kWidth + j] =
+                (static_cast<double>(this->rows_[i][j]) - static_cast<double>(this->centre_[j])) *
+                (scaled ? scales[i] : 1);
+        }
+        ASSERT_EQ(tile, want);
+        std::vector<double> lanes(pair_index(G::kRows, 0) * kLanes, 0.5), plain = lanes;
+        std::vector<double> squares(G::kRows * kLanes);
+        add_gram(tile.data(), G::kRows, G::kWidth, lanes.data());
+        add_squares(tile.data(), G::kRows, G::kWidth, squares.data());
+        for (std::size_t i = 0; i < G::kRows; ++i) {
+          for (std::size_t k = 0; k <= i; ++k) {
+            for (std::size_t j = 0; j < G::kWidth; ++j)
+              plain[pair_index(i, k) * kLanes + j % kLanes] +=
+                  tile[i * G::kWidth + j] * tile[k * G::kWidth + j];
+          }
+        }
+        ASSERT_EQ(lanes, plain);
+        for (std::size_t i = 0; i < G::kRows; ++i) {
+          for (std::size_t l = 0; l < kLanes; ++l)
+            ASSERT_NEAR(squares[i * kLanes + l], plain[pair_index(i, i) * kLanes + l] - 0.5, 1e-12);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Gram, Combinations) {
+  using T = TypeParam;
+  using G = Gram<T>;
+  const std::vector<double> coefficients = {0.25, 0, -0.5, 0.125, 1, 0.75, 0};
+  for (const std::string& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    force_simd_target(target);
+    for (const std::size_t count : {1, 5, 16, 31, 63, 64}) {
+      std::vector<double> sum(count), error(kLanes), lost(kLanes);
+      std::vector<T> out(count), want(count);
+      combine<T>(this->rows_.data(), G::kRows, count, this->centre_.data(), coefficients.data(),
+                 nullptr, sum.data(), out.data(), error.data());
+      for (std::size_t j = 0; j < count; ++j) {
+        const double a = static_cast<double>(this->centre_[j]);
+        double s = 0;
+        for (std::size_t i = 0; i < G::kRows; ++i) {
+          if (coefficients[i] != 0)
+            s += coefficients[i] * (static_cast<double>(this->rows_[i][j]) - a);
+        }
+        want[j] = static_cast<T>(a + s);
+        const double off = s - (static_cast<double>(want[j]) - a);
+        lost[j % kLanes] += off * off;
+      }
+      EXPECT_EQ(out, want);
+      EXPECT_EQ(error, lost);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace medgrad::kernels
