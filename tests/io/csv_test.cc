@@ -59,7 +59,7 @@ const Good kGood[] = {
 
 TEST(Csv, ReadsEveryFormAtEverySeamBetweenReads) {
   for (const Good& good : kGood) {
-    for (const std::size_t chunk : {1, 2, 3, 5, 1 << 16})
+    for (const std::size_t chunk : {1U, 2U, 3U, 5U, 1U << 16})
       EXPECT_EQ(read(good.text, chunk), good.table) << good.text << " in chunks of " << chunk;
   }
 }
@@ -101,7 +101,7 @@ const Bad kBad[] = {
 
 TEST(Csv, SaysWhatIsWrongAndWhere) {
   for (const Bad& bad : kBad) {
-    for (const std::size_t chunk : {1, 2, 1 << 16})
+    for (const std::size_t chunk : {1U, 2U, 1U << 16})
       EXPECT_EQ(error_of(bad.text, chunk), bad.sentence) << bad.text;
   }
 }
@@ -119,7 +119,7 @@ TEST(Csv, NumbersThatStraddleReadsAreWhole) {
     text += i == 0 ? "" : ",";
     append_number(text, expected.back());
   }
-  for (const std::size_t chunk : {1, 7, 4096, 1 << 16})
+  for (const std::size_t chunk : {1U, 7U, 4096U, 1U << 16})
     EXPECT_EQ(read(text, chunk), Table{expected}) << chunk;
 }
 

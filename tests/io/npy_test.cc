@@ -41,7 +41,7 @@ std::vector<std::vector<double>> read(const std::string& file, std::size_t chunk
 
 TEST(Npy, ReadsVersionsOneToThree) {
   for (const char version : {'\x01', '\x02', '\x03'}) {
-    for (const std::size_t chunk : {1, 3, 1 << 16}) {
+    for (const std::size_t chunk : {1U, 3U, 1U << 16}) {
       const auto table = read(npy(dictionary("<f8", "(2, 3)"), 48, version), chunk);
       EXPECT_EQ(table, (std::vector<std::vector<double>>{{1, 2, 3}, {4, 5, 6}}));
     }
