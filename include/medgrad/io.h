@@ -66,7 +66,7 @@ class RowReader {
   bool next(std::span<T> row);
 
   // Where the row came from that next() gave last: "data.csv:3" (a line, counted from 1), or
-  // "data.npy, row 2 (counting from 0)".
+  // "data.npy, row 2" (also counted from 1).
   [[nodiscard]] std::string where() const;
 
   // For read_matrix: the file's elements as they lie on disk, if they can be mapped into memory.

@@ -15,7 +15,7 @@ std::string line_of(const std::string& name, std::size_t line) {
 }
 
 std::string row_of(const std::string& name, std::size_t row) {
-  return name + ", row " + std::to_string(row) + " (counting from 0)";
+  return name + ", row " + std::to_string(row + 1);
 }
 
 std::string quoted(std::string_view text) {

@@ -39,7 +39,7 @@ class RowSource {
 [[nodiscard]] std::unique_ptr<RowSource> open_csv(Input input);
 [[nodiscard]] std::unique_ptr<RowSource> open_npy(Input input);
 
-// How messages name a place in a file; lines are counted from 1, rows of arrays from 0.
+// How messages name a place in a file; lines and rows are counted from 1.
 [[nodiscard]] std::string line_of(const std::string& name, std::size_t line);
 [[nodiscard]] std::string row_of(const std::string& name, std::size_t row);
 // The user's text in a message: in quotes, shortened, with what is not printable ASCII escaped.

@@ -174,9 +174,9 @@ TEST(ReadMatrix, JoinsFilesAndRemembersWhereRowsCameFrom) {
   const auto& matrix = std::get<Matrix<double>>(any);
   EXPECT_EQ(table_of(matrix),
             (std::vector<std::vector<double>>{{1, 2}, {3, 4}, {7, 8}, {9, 10}, {5, 6}}));
-  EXPECT_EQ(matrix.where(1), folder / "a.npy" + ", row 1 (counting from 0)");
+  EXPECT_EQ(matrix.where(1), folder / "a.npy" + ", row 2");
   EXPECT_EQ(matrix.where(3), c + ":4");
-  EXPECT_EQ(matrix.where(4), folder / "b.npy" + ", row 0 (counting from 0)");
+  EXPECT_EQ(matrix.where(4), folder / "b.npy" + ", row 1");
 }
 
 TEST(ReadMatrix, RowsOfDifferentLengthAreAnError) {

@@ -77,7 +77,7 @@ TEST(Npy, Float32StaysFloat32) {
   float x = 0;
   ASSERT_TRUE(reader.next(std::span(&x, 1)));
   EXPECT_EQ(x, 0.1F);
-  EXPECT_EQ(reader.where(), "x.npy, row 0 (counting from 0)");
+  EXPECT_EQ(reader.where(), "x.npy, row 1");
   EXPECT_EQ(read(file)[1][0], static_cast<double>(3e38F));
 }
 
