@@ -69,20 +69,37 @@ std::string MethodChoice<Made>::help() const {
     text += "\n" + wrapped(std::string(chosen.name) + ": " + std::string(chosen.meaning), 2) + "\n";
     return text + columns(rows);
   }
-  std::vector<TextRow> members, parameters;
+  std::vector<TextRow> members;
   for (const Entry<Made>& e : entries_) {
     std::string names;
-    for (const Parameter& parameter : e.parameters) {
+    for (const Parameter& parameter : e.parameters)
       names += (names.empty() ? " [--" : " --") + std::string(parameter.name);
-      const std::string option = "--" + std::string(parameter.name) + " X";
-      const bool known = std::any_of(parameters.begin(), parameters.end(),
-                                     [&](const TextRow& row) { return row.first == option; });
-      if (!known) parameters.emplace_back(option, describe(parameter));
-    }
-    members.emplace_back(e.name, std::string(e.meaning) + (names.empty() ? "" : names + "]"));
+    members.emplace_back(e.name, std::string(e.meaning) + (names.empty() ? "" : names + "]") +
+                                     "\n" + std::string(e.formula));
   }
   text += "\n" + kind_ + "s, each with its parameters:\n" + columns(members);
-  return text + "\nparameters, for those that have them:\n" + columns(parameters);
+  return text + "\nparameters, for those that have them:\n" + columns(parameter_rows());
+}
+
+// One row per parameter; where members mean different things by one name, a row for each of them.
+template <class Made>
+std::vector<TextRow> MethodChoice<Made>::parameter_rows() const {
+  std::vector<TextRow> rows;
+  for (const auto& [name, text] : given_) {
+    std::map<std::string, std::string> members_by_meaning;
+    for (const Entry<Made>& e : entries_) {
+      for (const Parameter& parameter : e.parameters) {
+        if (parameter.name != name) continue;
+        std::string& members = members_by_meaning[describe(parameter)];
+        members += (members.empty() ? "" : ", ") + std::string(e.name);
+      }
+    }
+    for (const auto& [meaning, members] : members_by_meaning) {
+      rows.emplace_back("--" + name + " X",
+                        (members_by_meaning.size() > 1 ? members + ": " : "") + meaning);
+    }
+  }
+  return rows;
 }
 
 template class MethodChoice<AnyDistance>;

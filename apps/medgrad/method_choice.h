@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "medgrad/registry.h"
+#include "text.h"
 
 namespace medgrad::app {
 
@@ -33,6 +34,8 @@ class MethodChoice {
   [[nodiscard]] std::string help() const;
 
  private:
+  [[nodiscard]] std::vector<TextRow> parameter_rows() const;
+
   std::string kind_;
   std::span<const Entry<Made>> entries_;
   const Entry<Made>& (*find_)(std::string_view);

@@ -23,7 +23,7 @@ class Parser final : public Options {
     value("--seed", common_.seed, "N", "seed of random numbers (default 0)");
     value("--threads", common_.threads, "N", "threads to use (default: all cores)");
     flag("--quiet", common_.quiet, "no progress and no warnings");
-    flag("--help,-h", help_, "this text; with a method's name, what is known about the method");
+    flag("--help,-h", help_, "this text");
   }
 
   void flag(const std::string& name, bool& target, const std::string& help) override {
@@ -32,11 +32,11 @@ class Parser final : public Options {
   }
   void value(const std::string& name, std::string& target, const std::string& placeholder,
              const std::string& help) override {
-    app_.add_option(name, target);
+    given_.push_back({app_.add_option(name, target), target});
     note(name, placeholder, help);
   }
   void argument(const std::string& name, std::string& target, const std::string& help) override {
-    app_.add_option(name, target);
+    given_.push_back({app_.add_option(name, target), target});
     arguments_.emplace_back(name, help);
   }
   void arguments(const std::string& name, std::vector<std::string>& target,
@@ -60,6 +60,7 @@ class Parser final : public Options {
     }
     const std::vector<std::string> extras = app_.remaining();
     if (!extras.empty()) fail_extra(extras.front());
+    check_not_empty();
     (void)to_whole_number("--seed", common_.seed, 0);
     (void)to_whole_number("--threads", common_.threads, 0);
     command_.run(common_);
@@ -73,6 +74,15 @@ class Parser final : public Options {
       left = left.substr(comma + 1) + ", " + left.substr(0, comma);
     if (!help.empty())
       listed_.emplace_back(left + (placeholder.empty() ? "" : " ") + placeholder, help);
+  }
+
+  // An empty text would pass for "not given", as where a variable of a script is not set.
+  void check_not_empty() const {
+    for (const auto& [option, text] : given_) {
+      if (option->count() == 0 || !text.empty()) continue;
+      const std::string name = option->get_name();
+      throw Error(see_help(name + (name.starts_with('-') ? " needs a value" : " is empty")));
+    }
   }
 
   [[nodiscard]] std::string see_help(std::string sentence) const {
@@ -113,6 +123,11 @@ class Parser final : public Options {
   bool help_ = false;
   std::vector<std::string> names_;
   std::vector<TextRow> listed_, arguments_;
+  struct Given {
+    const CLI::Option* option;
+    const std::string& text;
+  };
+  std::vector<Given> given_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace medgrad::app {
 
@@ -8,10 +9,12 @@ std::string wrapped(std::string_view text, std::size_t indent) {
   constexpr std::size_t kWidth = 88;
   std::string result;
   std::size_t column = indent;
+  bool new_line = false;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
+    const std::string_view word = text.substr(0, text.find_first_of(" \n"));
+    const bool was_new_line = std::exchange(new_line, text.substr(word.size()).starts_with('\n'));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (column > indent && column + 1 + word.size() > kWidth) {
+    if (was_new_line || (column > indent && column + 1 + word.size() > kWidth)) {
       result += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (column > indent) {

@@ -10,7 +10,8 @@ namespace medgrad::app {
 
 using TextRow = std::pair<std::string, std::string>;
 
-// The words of `text` in lines of at most 88 characters; lines after the first are indented.
+// The words of `text` in lines of at most 88 characters, a new one where it has a newline; lines
+// after the first are indented.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t indent);
 // "  left   right", the right column aligned and wrapped.
 [[nodiscard]] std::string columns(const std::vector<TextRow>& rows);

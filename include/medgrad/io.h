@@ -69,10 +69,10 @@ class RowReader {
   // "data.npy, row 2" (also counted from 1).
   [[nodiscard]] std::string where() const;
 
-  // For read_matrix: the file's elements as they lie on disk, if they can be mapped into memory.
-  [[nodiscard]] const internal::RowSource& source() const { return *source_; }
-
  private:
+  template <Real T>
+  friend class Matrix;  // maps files instead of reading them, where it can
+
   std::unique_ptr<internal::RowSource> source_;
   std::vector<float> floats_;  // a row on its way to the other element type
   std::vector<double> doubles_;

@@ -31,7 +31,7 @@ template <Real T>
 void Matrix<T>::take(RowReader& reader) {
   Origin origin{.first_row = rows_.size(), .name = reader.name(), .lines = {}};
   if (reader.element_type() == kElementType<T> && reader.rows()) {
-    if (std::shared_ptr<const void> mapped = reader.source().map()) {
+    if (std::shared_ptr<const void> mapped = reader.source_->map()) {
       const T* const data = static_cast<const T*>(mapped.get());
       for (std::size_t i = 0; i < *reader.rows(); ++i) rows_.push_back(data + i * d_);
       storage_.push_back(std::move(mapped));
@@ -55,7 +55,7 @@ void Matrix<T>::take(RowReader& reader) {
     T* const row = block + used * d_;
     if (!reader.next(std::span<T>(row, d_))) break;
     rows_.push_back(row);
-    if (!reader.rows()) origin.lines.push_back(reader.source().position());
+    if (!reader.rows()) origin.lines.push_back(reader.source_->position());
   }
   origins_.push_back(std::move(origin));
 }

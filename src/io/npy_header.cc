@@ -137,7 +137,8 @@ NpyHeader parse_npy_header(std::string_view text, const std::string& name) {
       in.fail("it has an unknown key " + quoted(key));
     }
     // Structured types were shown as far as the list goes; the rest of the header is of no use.
-    if (descr && descr->starts_with('[')) return {.descr = *descr, .fortran_order = false, .shape = {}};
+    if (descr && descr->starts_with('['))
+      return {.descr = *descr, .fortran_order = false, .shape = {}};
     if (!in.accept(',')) {
       in.expect('}');
       break;
