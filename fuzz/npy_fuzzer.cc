@@ -1,5 +1,6 @@
 // Any bytes as an NPY file. Two inputs of three get a right beginning, so that the fuzzer reaches
 // what comes after it: magic and version, or a whole frame around a dictionary.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -37,6 +37,8 @@ class Aggregate final : public Command {
 
   void run(const Common& common) override {
     const SampleMethod method = method_.make();
+    if (!center_.empty() && !std::holds_alternative<SampleClippedMean>(method))
+      throw Error(std::string(method_.entry().name) + " has no --center; only clipped-mean has.");
     const NonFinite non_finite = non_finite_.value();
     output_.check();
     if (files_.empty()) files_.emplace_back("-");
@@ -52,8 +54,12 @@ class Aggregate final : public Command {
     validate(method, n);
     std::vector<double> weights;
     std::vector<T> center;
-    if (!weights_.empty()) weights = read_vector<double>(weights_, n, "the column of rows");
-    if (!center_.empty()) center = read_vector<T>(center_, d, "a row of " + files_.front());
+    if (!weights_.empty())
+      weights = read_vector<double>(weights_, n, "there are " + std::to_string(n) + " rows");
+    if (!center_.empty()) {
+      center =
+          read_vector<T>(center_, d, "a row of " + files_.front() + " has " + std::to_string(d));
+    }
     const auto pool = make_pool(common, n * d);
     const SampleOptions<T> options{
         .weights = weights, .center = center, .non_finite = non_finite, .pool = pool.get()};

@@ -62,7 +62,8 @@ class Estimate final : public Command {
   template <Real T>
   void begin(OnlineEstimator<T>& estimator, const std::string& data) const {
     if (!start_.empty()) {
-      const auto m = read_vector<T>(start_, estimator.dimension(), "a row of " + data);
+      const std::size_t d = estimator.dimension();
+      const auto m = read_vector<T>(start_, d, "a row of " + data + " has " + std::to_string(d));
       if (const auto bad = first_non_finite(std::span<const T>(m))) {
         throw Error(non_finite_sentence(start_, *bad, static_cast<double>(m[*bad]),
                                         "the starting vector must be finite"));

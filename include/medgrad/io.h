@@ -111,11 +111,11 @@ using AnyMatrix = std::variant<Matrix<float>, Matrix<double>>;
 // double. Little-endian .npy files are mapped, not read, so they may exceed the memory.
 [[nodiscard]] AnyMatrix read_matrix(std::span<const std::string> paths);
 
-// The vector in a file: one row, or one value per row. Its length must be `expected`, which
-// `of_what` explains in the Error.
+// The vector in a file: one row, or one value per row. Its length must be `expected`; `because`
+// says why in the Error: "x.csv has 2 values where <there are 4 rows>.".
 template <Real T>
 [[nodiscard]] std::vector<T> read_vector(const std::string& path, std::size_t expected,
-                                         std::string_view of_what);
+                                         std::string_view because);
 
 // ---- Writing ------------------------------------------------------------------------------------
 
@@ -137,16 +137,19 @@ class OutputFile {
   void patch(std::size_t offset, std::string_view bytes);  // overwrites what has been written
   void flush();
   void commit();
+  [[nodiscard]] bool to_terminal() const { return terminal_; }
 
  private:
   enum class Kind : std::uint8_t { renamed, direct, spooled };
   void open_for_renaming();
+  template <class Make>
+  void try_names(Make make);
   void spool();
 
   std::string path_, temporary_, buffer_;
   Kind kind_ = Kind::renamed;
   int file_ = -1, direct_ = -1;
-  bool owns_direct_ = false, committed_ = false;
+  bool owns_direct_ = false, terminal_ = false, committed_ = false;
 };
 
 // Writes a whole (small) file.
@@ -163,7 +166,6 @@ class RowWriter {
 
   template <Real T>
   void write(std::span<const T> row);
-  void flush() { out_.flush(); }
   void commit();
 
  private:

@@ -81,7 +81,7 @@ AnyMatrix read_matrix(std::span<const std::string> paths) {
 
 template <Real T>
 std::vector<T> read_vector(const std::string& path, std::size_t expected,
-                           std::string_view of_what) {
+                           std::string_view because) {
   RowReader reader(path);
   std::vector<T> values;
   std::vector<T> row(reader.dimension());
@@ -92,10 +92,10 @@ std::vector<T> read_vector(const std::string& path, std::size_t expected,
   if (rows > 1 && reader.dimension() > 1)
     throw Error(reader.name() + " has several rows; one vector is needed.");
   if (values.size() != expected) {
-    const std::string more = values.size() > expected && rows > 1 ? "more than " : "";
-    throw Error(reader.name() + " has " + more +
-                count_of(more.empty() ? values.size() : expected, "value") + " where " +
-                std::string(of_what) + " has " + std::to_string(expected) + ".");
+    const bool cut = rows > expected;  // there may be more that were not read
+    throw Error(reader.name() + " has " + (cut ? "more than " : "") +
+                count_of(cut ? expected : values.size(), "value") + " where " +
+                std::string(because) + ".");
   }
   return values;
 }

@@ -46,6 +46,9 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
+// The name under which the system knows an open file that has none.
+std::string link_to(int file) { return "/proc/self/fd/" + std::to_string(file); }
+
 }  // namespace
 
 OutputFile::OutputFile(const std::string& path, bool patched) : path_(path) {
@@ -67,6 +70,7 @@ OutputFile::OutputFile(const std::string& path, bool patched) : path_(path) {
   } else {
     kind_ = Kind::direct;
     file_ = direct_;
+    terminal_ = ::isatty(file_) == 1;
   }
 }
 
@@ -74,19 +78,38 @@ void OutputFile::open_for_renaming() {
   path_ = followed(path_);
   struct stat status = {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
-  // A name that no other process chooses; O_EXCL notices if one did after all.
-  for (unsigned attempt = 0; file_ < 0; ++attempt) {
-    temporary_ = path_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
-    file_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file_ >= 0 || errno == EEXIST) continue;
+  // A file without a name, where the file system has that: if we are killed nothing is left.
+  file_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (file_ >= 0 && ::access(link_to(file_).c_str(), F_OK) != 0) ::close(std::exchange(file_, -1));
+  if (file_ < 0) {
+    try_names([this](const std::string& name) {
+      file_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      return file_ >= 0;
+    });
+  }
+  if (file_ < 0) {
     const int why = errno;
-    temporary_.clear();
     if (why == ENOENT)
       throw Error(path_ + " cannot be written: there is no folder " + folder_of(path_) + ".");
     throw Error(path_ + " cannot be written: " + std::generic_category().message(why) + ".");
   }
   if (exists && ::fchmod(file_, status.st_mode & 07777) != 0) {
     // A file system without modes; the content matters more.
+  }
+}
+
+// Calls make(name) with names beside the final one until it succeeds, which sets temporary_, or
+// fails for another reason than that the name is taken.
+template <class Make>
+void OutputFile::try_names(Make make) {
+  for (unsigned attempt = 0;; ++attempt) {
+    const std::string name =
+        path_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    if (make(name)) {
+      temporary_ = name;
+      return;
+    }
+    if (errno != EEXIST) return;
   }
 }
 
@@ -133,6 +156,13 @@ void OutputFile::commit() {
     case Kind::renamed:
       // On disk before it has its name: after a power cut there is the old file or the new one.
       if (::fsync(file_) != 0 && errno != EINVAL) fail(path_);
+      if (temporary_.empty()) {
+        try_names([this](const std::string& name) {
+          return ::linkat(AT_FDCWD, link_to(file_).c_str(), AT_FDCWD, name.c_str(),
+                          AT_SYMLINK_FOLLOW) == 0;
+        });
+        if (temporary_.empty()) fail(path_);
+      }
       if (::close(std::exchange(file_, -1)) != 0) fail(path_);
       if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_);
       break;

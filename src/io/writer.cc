@@ -59,6 +59,7 @@ void RowWriter::write(std::span<const T> row) {
     out_.write(json ? "]" : "\n");
   }
   ++rows_;
+  if (out_.to_terminal()) out_.flush();  // someone is watching
 }
 
 void RowWriter::commit() {

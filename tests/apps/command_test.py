@@ -280,8 +280,9 @@ class Aggregates(CommandTest):
                  self.file("b.csv", "# b\n1,2,3\n1,nan,3\n"))
         self.bad("c.csv has rows of 2 values where .*data.csv has rows of 3", "aggregate", "median",
                  *out, data, self.file("c.csv", "1,2\n"))
-        self.bad("has 2 values where the column of rows has 4", "aggregate", "mean", "--weights",
+        self.bad("has 2 values where there are 4 rows", "aggregate", "mean", "--weights",
                  self.file("w.csv", "1,1\n"), *out, data)
+        self.bad("median has no --center", "aggregate", "median", "--center", data, *out, data)
         self.bad("has 2 values where a row of .*data.csv has 3", "aggregate", "clipped-mean",
                  "--center", self.file("center.csv", "1,1\n"), *out, data)
 
@@ -335,6 +336,18 @@ class Files(CommandTest):
         self.bad("'x' is not a number", "estimate", "cclip", "--every", 1, "--out", old,
                  self.file("x.csv", "1\n2\nx\n"))
         self.assertEqual(content(old), b"old\n")
+
+    def test_a_killed_run_leaves_nothing(self):
+        try:
+            os.close(os.open(self.folder.name, os.O_TMPFILE | os.O_RDWR))
+        except OSError:
+            self.skipTest("a file system without nameless files")
+        with subprocess.Popen([MEDGRAD, "prox", "l1", "--tau", "1", "--out", self.path("out.csv")],
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdin.write(b"1,2,3\n" * 100000)
+            process.stdin.flush()
+            process.kill()
+        self.assertEqual(os.listdir(self.folder.name), [])
 
     def test_formats_hold_the_same_numbers(self):
         data, array = self.rows(), self.file("data.npy", np.array(ROWS))

@@ -192,10 +192,13 @@ TEST(ReadVector, TakesARowOrAColumnOfTheRightLength) {
   const std::string row = folder.file("row.csv", "1,2,3\n");
   EXPECT_EQ(read_vector<double>(row, 3, "it"), expected);
   EXPECT_EQ(read_vector<double>(folder.file("column.csv", "1\n2\n3\n"), 3, "it"), expected);
-  EXPECT_EQ(error_of([&] { (void)read_vector<double>(row, 2, "data.csv"); }),
-            row + " has 3 values where data.csv has 2.");
+  EXPECT_EQ(error_of([&] { (void)read_vector<double>(row, 2, "there are 2 rows"); }),
+            row + " has 3 values where there are 2 rows.");
+  const std::string column = folder.file("column.csv", "1\n2\n3\n4\n");
+  EXPECT_EQ(error_of([&] { (void)read_vector<double>(column, 2, "there are 2 rows"); }),
+            column + " has more than 2 values where there are 2 rows.");
   const std::string table = folder.file("table.csv", "1,2\n3,4\n");
-  EXPECT_EQ(error_of([&] { (void)read_vector<double>(table, 2, "data.csv"); }),
+  EXPECT_EQ(error_of([&] { (void)read_vector<double>(table, 2, "it has"); }),
             table + " has several rows; one vector is needed.");
 }
 
