@@ -1,4 +1,5 @@
 // medgrad aggregate: one robust vector from all rows of all files.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -52,14 +53,8 @@ class Aggregate final : public Command {
               const Common& common) const {
     const std::size_t n = matrix.n(), d = matrix.d();
     validate(method, n);
-    std::vector<double> weights;
-    std::vector<T> center;
-    if (!weights_.empty())
-      weights = read_vector<double>(weights_, n, "there are " + std::to_string(n) + " rows");
-    if (!center_.empty()) {
-      center =
-          read_vector<T>(center_, d, "a row of " + files_.front() + " has " + std::to_string(d));
-    }
+    const std::vector<double> weights = read_weights(n);
+    const std::vector<T> center = read_center<T>(d);
     const auto pool = make_pool(common, n * d);
     const SampleOptions<T> options{
         .weights = weights, .center = center, .non_finite = non_finite, .pool = pool.get()};
@@ -83,6 +78,29 @@ class Aggregate final : public Command {
       warn(common, "--max-iter was reached: the objective is above its optimum by at most " +
                        medgrad::app::text_of(info.gap) + " of itself.");
     }
+  }
+
+  [[nodiscard]] std::vector<double> read_weights(std::size_t n) const {
+    if (weights_.empty()) return {};
+    auto weights = read_vector<double>(weights_, n, "there are " + std::to_string(n) + " rows");
+    for (std::size_t i = 0; i < n; ++i) {
+      if (weights[i] > 0 && std::isfinite(weights[i])) continue;
+      throw Error(weights_ + ": weight " + std::to_string(i + 1) + " is " +
+                  medgrad::app::text_of(weights[i]) + "; weights must be positive and finite.");
+    }
+    return weights;
+  }
+
+  template <Real T>
+  [[nodiscard]] std::vector<T> read_center(std::size_t d) const {
+    if (center_.empty()) return {};
+    const std::string row = "a row of " + files_.front() + " has " + std::to_string(d);
+    auto center = read_vector<T>(center_, d, row);
+    if (const auto bad = first_non_finite(std::span<const T>(center))) {
+      throw Error(non_finite_sentence(center_, *bad, static_cast<double>(center[*bad]),
+                                      "the centre must be finite"));
+    }
+    return center;
   }
 
   // An Error about a number that is not finite gets its file and line.

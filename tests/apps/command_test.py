@@ -282,6 +282,10 @@ class Aggregates(CommandTest):
                  *out, data, self.file("c.csv", "1,2\n"))
         self.bad("has 2 values where there are 4 rows", "aggregate", "mean", "--weights",
                  self.file("w.csv", "1,1\n"), *out, data)
+        self.bad("w.csv: weight 2 is 0; weights must be positive", "aggregate", "mean", "--weights",
+                 self.file("w.csv", "1,0,1,1\n"), *out, data)
+        self.bad("center.csv: component 1 is nan; the centre must be finite", "aggregate",
+                 "clipped-mean", "--center", self.file("center.csv", "nan,1,1\n"), *out, data)
         self.bad("median has no --center", "aggregate", "median", "--center", data, *out, data)
         self.bad("has 2 values where a row of .*data.csv has 3", "aggregate", "clipped-mean",
                  "--center", self.file("center.csv", "1,1\n"), *out, data)
