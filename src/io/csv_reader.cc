@@ -3,10 +3,8 @@
 // Numbers are parsed where they lie in the buffer; a line is never held as text, so that a line of
 // 1e8 numbers costs no more than the numbers. Only a number that touches the end of the buffer, or
 // that is unusual (a plus sign, out of range), takes the slow way through a complete token.
-#include <array>
+#include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <limits>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -88,9 +86,9 @@ class CsvRows final : public RowSource {
       if (text.empty() && input_.more()) continue;
       const bool at_end = text.empty();
       const char c = at_end ? '\n' : text.front();
-      if (std::exchange(after_return_, false) && c == '\n' && !at_end) {
-        input_.skip(1);  // the second half of a CRLF, whose first half ended the line
-      } else if (is_blank(c)) {
+      // The second half of a CRLF: the first half has ended the line.
+      const bool after_return = std::exchange(after_return_, false) && c == '\n' && !at_end;
+      if (after_return || is_blank(c)) {
         input_.skip(1);
       } else if (c == '#') {
         skip_comment();

@@ -76,10 +76,11 @@ class NpyRows final : public RowSource {
                   " is not an NPY file, as its name says: it does not begin with \\x93NUMPY.");
     }
     if (prefix.size() < kPrefix) fail_short();
-    const int major = prefix[6], minor = prefix[7];
+    const int major = static_cast<unsigned char>(prefix[6]);
+    const int minor = static_cast<unsigned char>(prefix[7]);
     if (major < 1 || major > 3 || minor != 0) {
-      throw Error(name() + " has NPY version " + std::to_string(major & 0xff) + "." +
-                  std::to_string(minor & 0xff) + "; versions 1.0 to 3.0 can be read.");
+      throw Error(name() + " has NPY version " + std::to_string(major) + "." +
+                  std::to_string(minor) + "; versions 1.0 to 3.0 can be read.");
     }
     input_.skip(kPrefix);
     const std::size_t width = major == 1 ? 2 : 4;
