@@ -95,8 +95,9 @@ std::vector<TextRow> MethodChoice<Made>::parameter_rows() const {
       }
     }
     for (const auto& [meaning, members] : members_by_meaning) {
-      rows.emplace_back("--" + name + " X",
-                        (members_by_meaning.size() > 1 ? members + ": " : "") + meaning);
+      std::string right = members_by_meaning.size() > 1 ? members + ": " : "";
+      right += meaning;
+      rows.emplace_back("--" + name + " X", right);
     }
   }
   return rows;
