@@ -1,0 +1,144 @@
+// medgrad aggregate: one robust vector from all rows of all files.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "command.h"
+#include "medgrad/error.h"
+#include "medgrad/io.h"
+#include "medgrad/registry.h"
+#include "medgrad/sample.h"
+#include "method_choice.h"
+#include "streams.h"
+
+namespace medgrad::app {
+namespace {
+
+class Aggregate final : public Command {
+ public:
+  std::string_view name() const override { return "aggregate"; }
+  std::string_view summary() const override {
+    return "one vector from all rows of all files, with a robust sample estimator";
+  }
+  std::string_view usage() const override { return "METHOD [options] [FILE...]"; }
+
+  void declare(Options& options) override {
+    method_.declare(options);
+    options.arguments("FILE...", files_, "rows (.csv, .npy; - or nothing: standard input)");
+    options.value("--weights", weights_, "FILE", "a positive weight per row (default: all 1)");
+    options.value("--center", center_, "FILE", "the vector to clip around (default: 0)");
+    non_finite_.declare(options);
+    options.value("--stats", stats_, "FILE",
+                  "write iterations, certified gap, objective and what was not finite, as JSON");
+    output_.declare(options);
+  }
+  std::string details() const override { return method_.help(); }
+
+  void run(const Common& common) override {
+    const SampleMethod method = method_.make();
+    if (!center_.empty() && !std::holds_alternative<SampleClippedMean>(method))
+      throw Error(std::string(method_.entry().name) + " has no --center; only clipped-mean has.");
+    const NonFinite non_finite = non_finite_.value();
+    output_.check();
+    if (files_.empty()) files_.emplace_back("-");
+    const AnyMatrix any = read_matrix(files_);
+    std::visit([&](const auto& matrix) { run_on(matrix, method, non_finite, common); }, any);
+  }
+
+ private:
+  template <Real T>
+  void run_on(const Matrix<T>& matrix, const SampleMethod& method, NonFinite non_finite,
+              const Common& common) const {
+    const std::size_t n = matrix.n(), d = matrix.d();
+    validate(method, n);
+    const std::vector<double> weights = read_weights(n);
+    const std::vector<T> center = read_center<T>(d);
+    const auto pool = make_pool(common, n * d);
+    const SampleOptions<T> options{
+        .weights = weights, .center = center, .non_finite = non_finite, .pool = pool.get()};
+    RowWriter writer = output_.open();
+    std::optional<OutputFile> stats;
+    if (!stats_.empty()) stats.emplace(stats_);
+
+    std::vector<T> result(d);
+    const SampleInfo info = aggregate_named(matrix, method, options, std::span<T>(result));
+    writer.write(std::span<const T>(result));
+    if (stats) {
+      stats->write(text_of(info, n, d));
+      stats->commit();
+    }
+    writer.commit();
+    if (info.nan + info.inf > 0) {
+      warn(common, std::to_string(info.nan) + " entries are NaN and " + std::to_string(info.inf) +
+                       " infinite.");
+    }
+    if (info.stop == Stop::max_iterations) {
+      warn(common, "--max-iter was reached: the objective is above its optimum by at most " +
+                       medgrad::app::text_of(info.gap) + " of itself.");
+    }
+  }
+
+  [[nodiscard]] std::vector<double> read_weights(std::size_t n) const {
+    if (weights_.empty()) return {};
+    auto weights = read_vector<double>(weights_, n, "there are " + std::to_string(n) + " rows");
+    for (std::size_t i = 0; i < n; ++i) {
+      if (weights[i] > 0 && std::isfinite(weights[i])) continue;
+      throw Error(weights_ + ": weight " + std::to_string(i + 1) + " is " +
+                  medgrad::app::text_of(weights[i]) + "; weights must be positive and finite.");
+    }
+    return weights;
+  }
+
+  template <Real T>
+  [[nodiscard]] std::vector<T> read_center(std::size_t d) const {
+    if (center_.empty()) return {};
+    const std::string row = "a row of " + files_.front() + " has " + std::to_string(d);
+    auto center = read_vector<T>(center_, d, row);
+    if (const auto bad = first_non_finite(std::span<const T>(center))) {
+      throw Error(non_finite_sentence(center_, *bad, static_cast<double>(center[*bad]),
+                                      "the centre must be finite"));
+    }
+    return center;
+  }
+
+  // An Error about a number that is not finite gets its file and line.
+  template <Real T>
+  static SampleInfo aggregate_named(const Matrix<T>& matrix, const SampleMethod& method,
+                                    const SampleOptions<T>& options, std::span<T> result) {
+    try {
+      return aggregate<T>(method, matrix.rows(), result, options);
+    } catch (const Error&) {
+      if (options.non_finite == NonFinite::robust) throw;
+      for (std::size_t i = 0; i < matrix.n(); ++i) {
+        if (const auto bad = first_non_finite(matrix.row(i))) {
+          throw Error(non_finite_sentence(matrix.where(i), *bad,
+                                          static_cast<double>(matrix.row(i)[*bad]),
+                                          "use --non-finite robust to aggregate all the same"));
+        }
+      }
+      throw;
+    }
+  }
+
+  [[nodiscard]] std::string text_of(const SampleInfo& info, std::size_t n, std::size_t d) const {
+    const nlohmann::ordered_json json = {
+        {"method", method_.entry().name},   {"n", n},          {"d", d},
+        {"iterations", info.iterations},    {"gap", info.gap}, {"objective", info.objective},
+        {"stop", medgrad::name(info.stop)}, {"nan", info.nan}, {"inf", info.inf}};
+    return json.dump(2) + "\n";
+  }
+
+  MethodChoice<SampleMethod> method_{"METHOD", sample_methods(), find_sample_method};
+  NonFiniteOption non_finite_;
+  RowOutput output_;
+  std::string weights_, center_, stats_;
+  std::vector<std::string> files_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_aggregate() { return std::make_unique<Aggregate>(); }
+
+}  // namespace medgrad::app

@@ -1,0 +1,143 @@
+// medgrad estimate: follow the centre of a stream of rows.
+#include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "command.h"
+#include "medgrad/error.h"
+#include "medgrad/estimator.h"
+#include "medgrad/io.h"
+#include "medgrad/registry.h"
+#include "method_choice.h"
+#include "streams.h"
+
+namespace medgrad::app {
+namespace {
+
+class Estimate final : public Command {
+ public:
+  std::string_view name() const override { return "estimate"; }
+  std::string_view summary() const override {
+    return "run an online estimator over the rows, in the memory of a few rows, and print what it "
+           "ends with";
+  }
+  std::string_view usage() const override { return "METHOD [options] [FILE]"; }
+
+  void declare(Options& options) override {
+    method_.declare(options);
+    options.argument("FILE", file_, "rows (.csv, .npy; - or nothing: standard input)");
+    options.flag("--cold", cold_, "start every step from 0 instead of the last estimate");
+    options.flag("--average", average_, "print the running average of the estimates");
+    options.value("--start", start_, "FILE", "the vector to start from (default: 0)");
+    options.value("--every", every_, "K", "print after every K steps, and after the last one");
+    non_finite_.declare(options);
+    options.value("--save-state", save_, "FILE", "write the state at the end, to go on with later");
+    options.value("--resume", resume_, "FILE", "go on from a state that --save-state wrote");
+    output_.declare(options);
+  }
+  std::string details() const override { return method_.help(); }
+
+  void run(const Common& common) override {
+    const OnlineMethod method = method_.make();
+    const EstimatorOptions options{.start = cold_ ? Start::cold : Start::warm,
+                                   .non_finite = non_finite_.value(),
+                                   .average = average_};
+    if (!every_.empty()) (void)to_whole_number("--every", every_, 1);
+    if (!start_.empty() && !resume_.empty())
+      throw Error("--start and --resume both say where to begin; give one of them.");
+    output_.check();
+    RowReader reader(file_.empty() ? "-" : file_);
+    with_element_type(reader.element_type(), [&](auto zero) {
+      using T = decltype(zero);
+      const auto pool = make_pool(common, reader.dimension());
+      OnlineEstimator<T> estimator(method, reader.dimension(), options);
+      estimator.use(pool.get());
+      begin(estimator, reader.name());
+      follow(estimator, reader, common);
+    });
+  }
+
+ private:
+  template <Real T>
+  void begin(OnlineEstimator<T>& estimator, const std::string& data) const {
+    if (!start_.empty()) {
+      const std::size_t d = estimator.dimension();
+      const auto m = read_vector<T>(start_, d, "a row of " + data + " has " + std::to_string(d));
+      if (const auto bad = first_non_finite(std::span<const T>(m))) {
+        throw Error(non_finite_sentence(start_, *bad, static_cast<double>(m[*bad]),
+                                        "the starting vector must be finite"));
+      }
+      estimator.reset(m);
+    }
+    if (!resume_.empty()) {
+      std::ifstream in(resume_, std::ios::binary);
+      if (!in) throw Error("--resume " + resume_ + " cannot be read.");
+      try {
+        estimator.load(in);
+      } catch (const Error& error) {
+        throw Error(resume_ + ": " + error.what());
+      }
+    }
+  }
+
+  template <Real T>
+  void follow(OnlineEstimator<T>& estimator, RowReader& reader, const Common& common) const {
+    RowWriter writer = output_.open();
+    std::optional<OutputFile> state;  // opened first: a wrong place is told before hours of work
+    if (!save_.empty()) state.emplace(save_);
+    const std::uint64_t every = every_.empty() ? 0 : to_whole_number("--every", every_, 1);
+    const auto print = [&] { writer.write(average_ ? estimator.average() : estimator.estimate()); };
+    std::size_t bad_components = 0, bad_rows = 0;
+    {
+      Progress progress(common, reader.rows());
+      std::vector<T> row(reader.dimension());
+      while (reader.next(std::span<T>(row))) {
+        const StepInfo info = update(estimator, row, reader);
+        bad_components += info.non_finite;
+        bad_rows += info.non_finite > 0 ? 1 : 0;
+        if (every > 0 && estimator.steps() % every == 0) print();
+        progress.row();
+      }
+    }
+    if (every == 0 || estimator.steps() % every != 0) print();
+    if (bad_rows > 0) {
+      warn(common, reader.name() + " has " + std::to_string(bad_components) +
+                       " components that are not finite, in " + std::to_string(bad_rows) +
+                       " of its rows.");
+    }
+    if (state) {
+      std::ostringstream bytes;
+      estimator.save(bytes);
+      state->write(bytes.view());
+      state->commit();
+    }
+    writer.commit();
+  }
+
+  template <Real T>
+  static StepInfo update(OnlineEstimator<T>& estimator, const std::vector<T>& row,
+                         const RowReader& reader) {
+    try {
+      return estimator.update(row);
+    } catch (const Error&) {
+      // Lengths agree, so it is a number that is not finite; say it in the words of the command.
+      const auto bad = first_non_finite(std::span<const T>(row));
+      if (!bad) throw;
+      throw Error(non_finite_sentence(reader.where(), *bad, static_cast<double>(row[*bad]),
+                                      "use --non-finite robust to go on past such numbers"));
+    }
+  }
+
+  MethodChoice<OnlineMethod> method_{"METHOD", online_methods(), find_online_method};
+  NonFiniteOption non_finite_;
+  RowOutput output_;
+  bool cold_ = false, average_ = false;
+  std::string start_, every_, save_, resume_, file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_estimate() { return std::make_unique<Estimate>(); }
+
+}  // namespace medgrad::app

@@ -1,0 +1,170 @@
+// medgrad list: everything in the registry, for people, for programs, and as docs/methods.md.
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "command.h"
+#include "medgrad/error.h"
+#include "medgrad/registry.h"
+#include "method_choice.h"
+#include "text.h"
+
+namespace medgrad::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A registry entry without its type: what there is to say about it.
+struct Item {
+  std::string name, aliases, formula, meaning;
+  std::vector<std::string> alias_list;
+  std::vector<Parameter> parameters;
+};
+
+struct Section {
+  std::string name, title, intro;
+  std::vector<Item> items;
+};
+
+template <class Made>
+std::vector<Item> items_of(std::span<const Entry<Made>> entries) {
+  std::vector<Item> items;
+  for (const Entry<Made>& e : entries) {
+    Item item{.name = std::string(e.name),
+              .aliases = {},
+              .formula = std::string(e.formula),
+              .meaning = std::string(e.meaning),
+              .alias_list = {e.aliases.begin(), e.aliases.end()},
+              .parameters = e.parameters};
+    for (const std::string& alias : item.alias_list)
+      item.aliases += (item.aliases.empty() ? "" : ", ") + alias;
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+std::vector<Section> sections() {
+  return {{"methods", "Online methods", "medgrad estimate METHOD follows a stream of vectors g.",
+           items_of(online_methods())},
+          {"distances", "Distances", "medgrad prox DISTANCE; what the methods are made of.",
+           items_of(distances())},
+          {"aggregators", "Aggregators",
+           "medgrad aggregate METHOD makes one vector of the rows x_1 ... x_n.",
+           items_of(sample_methods())}};
+}
+
+// Infinity has no number in JSON; it is the string "inf", as on the command line.
+Json json_number(double x) { return std::isinf(x) ? Json(text_of(x)) : Json(x); }
+
+Json json_of(const Item& item) {
+  Json parameters = Json::array();
+  for (const Parameter& p : item.parameters) {
+    parameters.push_back({{"name", p.name},
+                          {"meaning", p.meaning},
+                          {"range", p.range()},
+                          {"required", p.required()},
+                          {"default", p.required() ? Json(nullptr) : json_number(p.fallback)},
+                          {"min", json_number(p.min)},
+                          {"max", json_number(p.max)},
+                          {"min_open", p.min_open},
+                          {"max_open", p.max_open},
+                          {"integer", p.integer}});
+  }
+  return {{"name", item.name},
+          {"aliases", item.alias_list},
+          {"formula", item.formula},
+          {"meaning", item.meaning},
+          {"parameters", parameters}};
+}
+
+void print_json(const std::vector<Section>& chosen) {
+  Json json = Json::object();
+  for (const Section& section : chosen) {
+    Json& list = json[section.name] = Json::array();
+    for (const Item& item : section.items) list.push_back(json_of(item));
+  }
+  std::cout << json.dump(2) << "\n";
+}
+
+void print_text(const std::vector<Section>& chosen) {
+  for (const Section& section : chosen) {
+    std::cout << section.title << ": " << section.intro << "\n\n";
+    for (const Item& item : section.items) {
+      std::cout << item.name << (item.aliases.empty() ? "" : " (also " + item.aliases + ")")
+                << "\n";
+      std::cout << "    " << wrapped(item.meaning, 4) << "\n";
+      std::cout << "    " << wrapped(item.formula, 4) << "\n";
+      for (const Parameter& p : item.parameters)
+        std::cout << "    --" << p.name << "  " << wrapped(describe(p), 8) << "\n";
+    }
+    std::cout << (&section == &chosen.back() ? "" : "\n");
+  }
+}
+
+// Formulas have bars, which end a table's cell.
+std::string cell(std::string text) {
+  for (std::size_t i = 0; (i = text.find('|', i)) != std::string::npos; i += 2)
+    text.replace(i, 1, "\\|");
+  return text;
+}
+
+void print_markdown(const std::vector<Section>& chosen) {
+  std::cout << "# Methods and their parameters\n\n"
+               "Made from the registry by `medgrad list --format markdown`; do not edit.\n";
+  for (const Section& section : chosen) {
+    std::cout << "\n## " << section.title << "\n\n"
+              << section.intro << "\n\n"
+              << "| name | formula | what it does | parameters |\n| --- | --- | --- | --- |\n";
+    for (const Item& item : section.items) {
+      std::string parameters;
+      for (const Parameter& p : item.parameters) {
+        parameters +=
+            (parameters.empty() ? "`--" : "; `--") + std::string(p.name) + "` " + cell(describe(p));
+      }
+      std::cout << "| `" << item.name << "`"
+                << (item.aliases.empty() ? "" : " (also " + item.aliases + ")") << " | `"
+                << cell(item.formula) << "` | " << cell(item.meaning) << " | " << parameters
+                << " |\n";
+    }
+  }
+}
+
+class List final : public Command {
+ public:
+  std::string_view name() const override { return "list"; }
+  std::string_view summary() const override {
+    return "the methods, distances and aggregators there are, with formulas, parameters and "
+           "defaults";
+  }
+  std::string_view usage() const override { return "[methods|distances|aggregators] [options]"; }
+  void declare(Options& options) override {
+    options.argument("WHAT", what_, "methods, distances or aggregators (default: all)");
+    options.value("--format", format_, "F", "text (default), json or markdown");
+  }
+
+  void run(const Common&) override {
+    check_word("--format", format_, {"text", "json", "markdown"});
+    std::vector<Section> chosen = sections();
+    if (!what_.empty()) {
+      check_word("what to list", what_, {"methods", "distances", "aggregators"});
+      std::erase_if(chosen, [this](const Section& section) { return section.name != what_; });
+    }
+    if (format_ == "json") {
+      print_json(chosen);
+    } else if (format_ == "markdown") {
+      print_markdown(chosen);
+    } else {
+      print_text(chosen);
+    }
+  }
+
+ private:
+  std::string what_, format_ = "text";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list() { return std::make_unique<List>(); }
+
+}  // namespace medgrad::app

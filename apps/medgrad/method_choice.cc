@@ -1,0 +1,110 @@
+#include "method_choice.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "medgrad/error.h"
+#include "medgrad/io.h"
+#include "text.h"
+
+namespace medgrad::app {
+
+std::string text_of(double value) {
+  std::string text;
+  append_number(text, value);
+  return text;
+}
+
+std::string describe(const Parameter& parameter) {
+  return std::string(parameter.meaning) + " (" + parameter.range() + "; " +
+         (parameter.required() ? "required" : "default " + text_of(parameter.fallback)) + ")";
+}
+
+template <class Made>
+void MethodChoice<Made>::declare(Options& options) {
+  std::string lower = kind_;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  options.argument(kind_, name_, "one of the " + lower + "s below");
+  for (const Entry<Made>& entry : entries_) {
+    for (const Parameter& parameter : entry.parameters) {
+      const auto [it, is_new] = given_.try_emplace(std::string(parameter.name));
+      if (is_new) options.value("--" + it->first, it->second, "X", "");
+    }
+  }
+}
+
+template <class Made>
+const Entry<Made>& MethodChoice<Made>::entry() const {
+  if (name_.empty()) {
+    std::string names;
+    for (const Entry<Made>& e : entries_)
+      names += (names.empty() ? "" : ", ") + std::string(e.name);
+    throw Error("a " + kind_ + " has to be named: one of " + names + ".");
+  }
+  return find_(name_);
+}
+
+template <class Made>
+Made MethodChoice<Made>::make() const {
+  const Entry<Made>& chosen = entry();
+  ParameterValues values;
+  for (const auto& [name, text] : given_)
+    if (!text.empty()) values.emplace(name, to_number("--" + name, text));
+  return chosen.make(values);
+}
+
+template <class Made>
+std::string MethodChoice<Made>::help() const {
+  std::string text;
+  if (!name_.empty()) {
+    const Entry<Made>& chosen = find_(name_);
+    std::vector<TextRow> rows = {{"formula", std::string(chosen.formula)}};
+    std::string aliases;
+    for (const std::string_view alias : chosen.aliases)
+      aliases += (aliases.empty() ? "" : ", ") + std::string(alias);
+    if (!aliases.empty()) rows.emplace_back("also", aliases);
+    for (const Parameter& parameter : chosen.parameters)
+      rows.emplace_back("--" + std::string(parameter.name) + " X", describe(parameter));
+    text += "\n" + wrapped(std::string(chosen.name) + ": " + std::string(chosen.meaning), 2) + "\n";
+    return text + columns(rows);
+  }
+  std::vector<TextRow> members;
+  for (const Entry<Made>& e : entries_) {
+    std::string names;
+    for (const Parameter& parameter : e.parameters)
+      names += (names.empty() ? " [--" : " --") + std::string(parameter.name);
+    members.emplace_back(e.name, std::string(e.meaning) + (names.empty() ? "" : names + "]") +
+                                     "\n" + std::string(e.formula));
+  }
+  text += "\n" + kind_ + "s, each with its parameters:\n" + columns(members);
+  return text + "\nparameters, for those that have them:\n" + columns(parameter_rows());
+}
+
+// One row per parameter; where members mean different things by one name, a row for each of them.
+template <class Made>
+std::vector<TextRow> MethodChoice<Made>::parameter_rows() const {
+  std::vector<TextRow> rows;
+  for (const auto& [name, text] : given_) {
+    std::map<std::string, std::string> members_by_meaning;
+    for (const Entry<Made>& e : entries_) {
+      for (const Parameter& parameter : e.parameters) {
+        if (parameter.name != name) continue;
+        std::string& members = members_by_meaning[describe(parameter)];
+        members += (members.empty() ? "" : ", ") + std::string(e.name);
+      }
+    }
+    for (const auto& [meaning, members] : members_by_meaning) {
+      std::string right = members_by_meaning.size() > 1 ? members + ": " : "";
+      right += meaning;
+      rows.emplace_back("--" + name + " X", right);
+    }
+  }
+  return rows;
+}
+
+template class MethodChoice<AnyDistance>;
+template class MethodChoice<OnlineMethod>;
+template class MethodChoice<SampleMethod>;
+
+}  // namespace medgrad::app

@@ -1,0 +1,50 @@
+// A METHOD argument with its parameters, all from the registry.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command.h"
+#include "medgrad/registry.h"
+#include "text.h"
+
+namespace medgrad::app {
+
+// "step size …: 0 < tau < inf, default 1".
+[[nodiscard]] std::string describe(const Parameter& parameter);
+// A number as in messages: "0.1", "inf".
+[[nodiscard]] std::string text_of(double value);
+
+template <class Made>
+class MethodChoice {
+ public:
+  // `kind` is the word for a member: "METHOD", "DISTANCE".
+  MethodChoice(std::string kind, std::span<const Entry<Made>> entries,
+               const Entry<Made>& (*find)(std::string_view))
+      : kind_(std::move(kind)), entries_(entries), find_(find) {}
+
+  // The argument, and one option for every parameter that any member has.
+  void declare(Options& options);
+  [[nodiscard]] Made make() const;
+  [[nodiscard]] const Entry<Made>& entry() const;
+  // All members with their parameters, or all about the one that was named.
+  [[nodiscard]] std::string help() const;
+
+ private:
+  [[nodiscard]] std::vector<TextRow> parameter_rows() const;
+
+  std::string kind_;
+  std::span<const Entry<Made>> entries_;
+  const Entry<Made>& (*find_)(std::string_view);
+  std::string name_;
+  std::map<std::string, std::string, std::less<>> given_;  // stable addresses: options write here
+};
+
+extern template class MethodChoice<AnyDistance>;
+extern template class MethodChoice<OnlineMethod>;
+extern template class MethodChoice<SampleMethod>;
+
+}  // namespace medgrad::app

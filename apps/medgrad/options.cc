@@ -1,0 +1,173 @@
+// The only file that knows CLI11.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+#include <span>
+
+#include "command.h"
+#include "medgrad/error.h"
+#include "medgrad/registry.h"
+#include "text.h"
+
+namespace medgrad::app {
+namespace {
+
+class Parser final : public Options {
+ public:
+  explicit Parser(Command& command) : command_(command) {
+    app_.set_help_flag();  // ours is an ordinary flag: it knows the arguments beside it
+    app_.allow_extras();   // told in our words, below
+    command.declare(*this);
+    value("--seed", common_.seed, "N", "seed of random numbers (default 0)");
+    value("--threads", common_.threads, "N", "threads to use (default: all cores)");
+    flag("--quiet", common_.quiet, "no progress and no warnings");
+    flag("--help,-h", help_, "this text");
+  }
+
+  void flag(const std::string& name, bool& target, const std::string& help) override {
+    app_.add_flag(name, target);
+    note(name, "", help);
+  }
+  void value(const std::string& name, std::string& target, const std::string& placeholder,
+             const std::string& help) override {
+    given_.push_back({app_.add_option(name, target), target});
+    note(name, placeholder, help);
+  }
+  void argument(const std::string& name, std::string& target, const std::string& help) override {
+    given_.push_back({app_.add_option(name, target), target});
+    arguments_.emplace_back(name, help);
+  }
+  void arguments(const std::string& name, std::vector<std::string>& target,
+                 const std::string& help) override {
+    app_.add_option(name, target);
+    arguments_.emplace_back(name, help);
+  }
+
+  void run(std::vector<std::string> arguments) {
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    try {
+      app_.parse(std::move(arguments));
+    } catch (const CLI::ArgumentMismatch& mismatch) {
+      fail_mismatch(mismatch.what());
+    } catch (const CLI::ParseError& error) {
+      throw Error(see_help(error.what()));
+    }
+    if (help_) {
+      std::cout << help_text();
+      return;
+    }
+    const std::vector<std::string> extras = app_.remaining();
+    if (!extras.empty()) fail_extra(extras.front());
+    check_not_empty();
+    (void)to_whole_number("--seed", common_.seed, 0);
+    (void)to_whole_number("--threads", common_.threads, 0);
+    command_.run(common_);
+  }
+
+ private:
+  void note(const std::string& name, const std::string& placeholder, const std::string& help) {
+    names_.push_back(name.substr(0, name.find(',')));
+    std::string left = name;
+    if (const std::size_t comma = left.find(','); comma != std::string::npos)
+      left = left.substr(comma + 1) + ", " + left.substr(0, comma);
+    if (!help.empty())
+      listed_.emplace_back(left + (placeholder.empty() ? "" : " ") + placeholder, help);
+  }
+
+  // An empty text would pass for "not given", as where a variable of a script is not set.
+  void check_not_empty() const {
+    for (const auto& [option, text] : given_) {
+      if (option->count() == 0 || !text.empty()) continue;
+      const std::string name = option->get_name();
+      throw Error(see_help(name + (name.starts_with('-') ? " needs a value" : " is empty")));
+    }
+  }
+
+  [[nodiscard]] std::string see_help(std::string sentence) const {
+    while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == '\n'))
+      sentence.pop_back();
+    return sentence + "; see medgrad " + std::string(command_.name()) + " --help.";
+  }
+
+  // CLI11 says "--tau: 1 required TEXT missing" and the like: the option's name is what counts.
+  [[noreturn]] void fail_mismatch(const std::string& what) const {
+    const std::string option = what.substr(0, what.find(':'));
+    const bool missing = what.find("missing") != std::string::npos;
+    throw Error(see_help(option + (missing ? " needs a value" : " may be given only once")));
+  }
+
+  [[noreturn]] void fail_extra(const std::string& extra) const {
+    const std::string name = extra.substr(0, extra.find('='));
+    const std::string of = "medgrad " + std::string(command_.name());
+    if (!name.starts_with("-") || name == "-")
+      throw Error(see_help("'" + extra + "' is one argument too many for " + of));
+    std::vector<std::string_view> known(names_.begin(), names_.end());
+    throw Error(see_help(name + " is no option of " + of + "; the nearest is " +
+                         std::string(nearest(name, known))));
+  }
+
+  [[nodiscard]] std::string help_text() const {
+    std::string text = "usage: medgrad " + std::string(command_.name()) + " " +
+                       std::string(command_.usage()) + "\n\n" + wrapped(command_.summary(), 0) +
+                       "\n";
+    if (!arguments_.empty()) text += "\n" + columns(arguments_);
+    text += command_.details();
+    return text + "\noptions:\n" + columns(listed_);
+  }
+
+  Command& command_;
+  CLI::App app_;
+  Common common_;
+  bool help_ = false;
+  std::vector<std::string> names_;
+  std::vector<TextRow> listed_, arguments_;
+  struct Given {
+    const CLI::Option* option;
+    const std::string& text;
+  };
+  std::vector<Given> given_;
+};
+
+}  // namespace
+
+void parse_and_run(Command& command, std::vector<std::string> arguments) {
+  Parser(command).run(std::move(arguments));
+}
+
+double to_number(std::string_view option, const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (error == std::errc::result_out_of_range && stop == end)
+    throw Error(std::string(option) + " is '" + text + "', which is out of range for a number.");
+  if (error != std::errc() || stop != end || std::isnan(value))
+    throw Error(std::string(option) + " is '" + text + "'; it must be a number.");
+  return value;
+}
+
+std::uint64_t to_whole_number(std::string_view option, const std::string& text, std::uint64_t min) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < min) {
+    throw Error(std::string(option) + " is '" + text + "'; it must be a whole number, " +
+                std::to_string(min) + " or more.");
+  }
+  return value;
+}
+
+void check_word(std::string_view option, const std::string& text,
+                std::initializer_list<std::string_view> words) {
+  std::string known;
+  for (const std::string_view word : words) {
+    if (text == word) return;
+    const bool last = word == *(words.end() - 1);
+    known += (known.empty() ? "" : last ? " or " : ", ") + std::string(word);
+  }
+  throw Error(std::string(option) + " is '" + text + "'; it must be " + known + ".");
+}
+
+}  // namespace medgrad::app

@@ -1,0 +1,89 @@
+#include "streams.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "medgrad/error.h"
+#include "method_choice.h"
+
+namespace medgrad::app {
+
+void RowOutput::declare(Options& options) {
+  options.value(
+      "--out", out_, "FILE",
+      "write to FILE (.csv, .json or .npy), whole or not at all, instead of standard output");
+  options.value("--format", format_, "F", "csv, json or npy (default: csv, or as FILE ends)");
+}
+
+FileFormat RowOutput::format() const {
+  if (format_.empty()) return out_.empty() || out_ == "-" ? FileFormat::csv : format_of(out_);
+  check_word("--format", format_, {"csv", "json", "npy"});
+  return format_ == "csv"    ? FileFormat::csv
+         : format_ == "json" ? FileFormat::json
+                             : FileFormat::npy;
+}
+
+void RowOutput::check() const {
+  const bool to_stdout = out_.empty() || out_ == "-";
+  if (format() == FileFormat::npy && to_stdout && ::isatty(STDOUT_FILENO) == 1)
+    throw Error("--format npy is binary and not for a terminal; give a file with --out.");
+}
+
+RowWriter RowOutput::open() const { return {out_.empty() ? "-" : out_, format()}; }
+
+void NonFiniteOption::declare(Options& options) {
+  options.value("--non-finite", text_, "HOW",
+                "NaN and infinities: reject is an error (default); robust takes NaN as missing and "
+                "an infinity as very large");
+}
+
+NonFinite NonFiniteOption::value() const {
+  check_word("--non-finite", text_, {"reject", "robust"});
+  return text_ == "robust" ? NonFinite::robust : NonFinite::reject;
+}
+
+std::unique_ptr<ThreadPool> make_pool(const Common& common, std::size_t elements) {
+  constexpr std::size_t kWorthSharing = 1 << 15;
+  const std::uint64_t threads = to_whole_number("--threads", common.threads, 0);
+  constexpr std::uint64_t kMost = 1024;
+  if (threads > kMost) throw Error("--threads is " + common.threads + "; at most 1024 make sense.");
+  if (elements < kWorthSharing || threads == 1) return nullptr;
+  return std::make_unique<ThreadPool>(static_cast<unsigned>(threads));
+}
+
+namespace {
+constexpr auto kInterval = std::chrono::milliseconds(200);
+}
+
+Progress::Progress(const Common& common, std::optional<std::size_t> total)
+    : shown_(!common.quiet && ::isatty(STDERR_FILENO) == 1),
+      total_(total),
+      next_(std::chrono::steady_clock::now() + kInterval) {}
+
+Progress::~Progress() {
+  if (drawn_) std::fputs("\r\033[K", stderr);
+}
+
+void Progress::row() {
+  ++rows_;
+  if (!shown_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_) return;
+  next_ = now + kInterval;
+  drawn_ = true;
+  const std::string of = total_ ? " of " + std::to_string(*total_) : "";
+  std::fprintf(stderr, "\r%zu%s rows", rows_, of.c_str());
+}
+
+void warn(const Common& common, const std::string& sentence) {
+  if (!common.quiet) std::fprintf(stderr, "medgrad: %s\n", sentence.c_str());
+}
+
+std::string non_finite_sentence(const std::string& where, std::size_t index, double value,
+                                const std::string& advice) {
+  const std::string what = std::isnan(value) ? "nan" : text_of(value);
+  return where + ": component " + std::to_string(index + 1) + " is " + what + "; " + advice + ".";
+}
+
+}  // namespace medgrad::app

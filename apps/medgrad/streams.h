@@ -1,0 +1,85 @@
+// What commands that turn rows into rows have in common.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "command.h"
+#include "medgrad/estimator.h"
+#include "medgrad/io.h"
+#include "medgrad/thread_pool.h"
+
+namespace medgrad::app {
+
+// --out and --format.
+class RowOutput {
+ public:
+  void declare(Options& options);
+  // Checks both before anything is read or computed.
+  void check() const;
+  [[nodiscard]] RowWriter open() const;
+
+ private:
+  [[nodiscard]] FileFormat format() const;
+  std::string out_, format_;
+};
+
+// --non-finite reject|robust.
+class NonFiniteOption {
+ public:
+  void declare(Options& options);
+  [[nodiscard]] NonFinite value() const;
+
+ private:
+  std::string text_ = "reject";
+};
+
+// Threads only where vectors are long enough to share; results do not depend on them.
+[[nodiscard]] std::unique_ptr<ThreadPool> make_pool(const Common& common, std::size_t elements);
+
+// "1,234 rows" on a terminal, a few times a second; nothing elsewhere or with --quiet.
+class Progress {
+ public:
+  explicit Progress(const Common& common, std::optional<std::size_t> total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void row();
+
+ private:
+  bool shown_;
+  bool drawn_ = false;
+  std::optional<std::size_t> total_;
+  std::size_t rows_ = 0;
+  std::chrono::steady_clock::time_point next_;
+};
+
+// One line on standard error.
+void warn(const Common& common, const std::string& sentence);
+
+// Calls f with a zero of the element type: the way from a file's type to a template.
+template <class F>
+void with_element_type(ElementType type, F f) {
+  if (type == ElementType::float32) {
+    f(float{});
+  } else {
+    f(double{});
+  }
+}
+
+// The index of the first component that is NaN or infinite.
+template <Real T>
+[[nodiscard]] std::optional<std::size_t> first_non_finite(std::span<const T> row) {
+  for (std::size_t i = 0; i < row.size(); ++i)
+    if (!std::isfinite(row[i])) return i;
+  return std::nullopt;
+}
+// "data.csv:3: component 2 is nan; <advice>."
+[[nodiscard]] std::string non_finite_sentence(const std::string& where, std::size_t index,
+                                              double value, const std::string& advice);
+
+}  // namespace medgrad::app

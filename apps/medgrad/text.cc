@@ -1,0 +1,49 @@
+#include "text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace medgrad::app {
+
+std::string wrapped(std::string_view text, std::size_t indent) {
+  constexpr std::size_t kWidth = 88;
+  std::string result;
+  std::size_t column = indent;
+  bool new_line = false;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find_first_of(" \n"));
+    const bool was_new_line = std::exchange(new_line, text.substr(word.size()).starts_with('\n'));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (was_new_line || (column > indent && column + 1 + word.size() > kWidth)) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+  }
+  return result;
+}
+
+std::string columns(const std::vector<TextRow>& rows) {
+  constexpr std::size_t kWidestLeft = 24;
+  std::size_t width = 0;
+  for (const auto& [left, right] : rows)
+    if (left.size() <= kWidestLeft) width = std::max(width, left.size());
+  const std::size_t indent = width + 4;
+  std::string text;
+  for (const auto& [left, right] : rows) {
+    text += "  " + left;
+    if (left.size() > width) {
+      text += "\n" + std::string(indent, ' ');
+    } else {
+      text += std::string(indent - 2 - left.size(), ' ');
+    }
+    text += wrapped(right, indent) + "\n";
+  }
+  return text;
+}
+
+}  // namespace medgrad::app

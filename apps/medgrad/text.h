@@ -1,0 +1,19 @@
+// Text for people: two columns, wrapped at the width of a terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace medgrad::app {
+
+using TextRow = std::pair<std::string, std::string>;
+
+// The words of `text` in lines of at most 88 characters, a new one where it has a newline; lines
+// after the first are indented.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t indent);
+// "  left   right", the right column aligned and wrapped.
+[[nodiscard]] std::string columns(const std::vector<TextRow>& rows);
+
+}  // namespace medgrad::app

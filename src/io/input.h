@@ -1,0 +1,55 @@
+// Bytes of a file, of standard input or of memory, through one buffer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace medgrad::internal {
+
+class Input {
+ public:
+  // Throws Error if there is no such file, it is a folder, or it may not be read. "-" is stdin.
+  explicit Input(const std::string& path);
+  Input(std::string name, std::span<const char> bytes, std::size_t chunk);
+  ~Input();
+  Input(Input&& other) noexcept;
+  Input& operator=(Input&&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // Bytes in all; unknown for pipes and devices.
+  [[nodiscard]] std::optional<std::uint64_t> size() const { return size_; }
+  // Of a regular file, for mapping it; -1 otherwise.
+  [[nodiscard]] int regular_file() const { return size_ ? file_ : -1; }
+
+  // What is buffered and not skipped. more() and read() invalidate it.
+  [[nodiscard]] std::string_view peek() const { return {buffer_.get() + begin_, end_ - begin_}; }
+  void skip(std::size_t n) { begin_ += n; }
+  // Reads on, behind what is buffered; false at the end. Whoever calls it has less than
+  // kLongestPeek bytes in hand.
+  [[nodiscard]] bool more();
+  // Buffers up to n <= kLongestPeek bytes; fewer only where the input ends.
+  [[nodiscard]] std::string_view peek(std::size_t n);
+  // Fills `out` past the buffer where that saves a copy; returns less than its size only at the
+  // end.
+  [[nodiscard]] std::size_t read(std::span<char> out);
+
+  static constexpr std::size_t kLongestPeek = 4096;
+
+ private:
+  [[nodiscard]] std::size_t read_some(char* out, std::size_t n);
+
+  std::string name_;
+  int file_ = -1;
+  std::span<const char> memory_;
+  std::size_t chunk_;
+  std::optional<std::uint64_t> size_;
+  std::size_t capacity_, begin_ = 0, end_ = 0;
+  std::unique_ptr<char[]> buffer_;
+};
+
+}  // namespace medgrad::internal

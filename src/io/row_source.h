@@ -1,0 +1,50 @@
+// What RowReader stands on: a file format that yields rows of one element type.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/input.h"
+#include "medgrad/io.h"
+
+namespace medgrad::internal {
+
+class RowSource {
+ public:
+  explicit RowSource(Input input) : input_(std::move(input)) {}
+  virtual ~RowSource() = default;
+  RowSource(const RowSource&) = delete;
+  RowSource& operator=(const RowSource&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return input_.name(); }
+  [[nodiscard]] ElementType element_type() const { return type_; }
+  [[nodiscard]] std::size_t dimension() const { return dimension_; }
+  // Line (text) or row (NPY) that next() gave last.
+  [[nodiscard]] virtual std::size_t position() const = 0;
+  [[nodiscard]] virtual std::optional<std::size_t> rows() const { return std::nullopt; }
+  // Writes dimension() elements of element_type().
+  virtual bool next(void* row) = 0;
+  // All rows as they lie in the file, mapped into memory; null where that cannot be done.
+  [[nodiscard]] virtual std::shared_ptr<const void> map() const { return nullptr; }
+
+ protected:
+  Input input_;
+  ElementType type_ = ElementType::float64;
+  std::size_t dimension_ = 0;
+};
+
+[[nodiscard]] std::unique_ptr<RowSource> open_csv(Input input);
+[[nodiscard]] std::unique_ptr<RowSource> open_npy(Input input);
+
+// How messages name a place in a file; lines and rows are counted from 1.
+[[nodiscard]] std::string line_of(const std::string& name, std::size_t line);
+[[nodiscard]] std::string row_of(const std::string& name, std::size_t row);
+// The user's text in a message: in quotes, shortened, with what is not printable ASCII escaped.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
+
+}  // namespace medgrad::internal
