@@ -14,3 +14,12 @@ if(MEDGRAD_SANITIZE)
     -fsanitize=${MEDGRAD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(medgrad_compile INTERFACE -fsanitize=${MEDGRAD_SANITIZE})
 endif()
+
+# ccache makes rebuilding faster where it is installed; nothing needs it.
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(MEDGRAD_CCACHE ccache)
+  mark_as_advanced(MEDGRAD_CCACHE)
+  if(MEDGRAD_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${MEDGRAD_CCACHE})
+  endif()
+endif()
