@@ -1,1 +1,42 @@
+# What `cmake --install` puts in place: the library, its headers, the command, and the two ways to find
+# them, find_package(medgrad CONFIG) and pkg-config.
+include(CMakePackageConfigHelpers)
 
+install(TARGETS medgrad EXPORT medgradTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/medgrad DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_BINARY_DIR}/src/generated/medgrad/version.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/medgrad)
+if(TARGET medgrad_command)
+  install(TARGETS medgrad_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(medgrad_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/medgrad)
+install(EXPORT medgradTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})
+
+# An archive cannot name the libraries it needs, so whoever links one has to be told of Highway; a shared
+# library knows by itself.
+get_target_property(medgrad_type medgrad TYPE)
+if(medgrad_type STREQUAL "STATIC_LIBRARY")
+  set(medgrad_is_static TRUE)
+  set(medgrad_pc_links "Requires: libhwy\nLibs: -L\${libdir} -lmedgrad -pthread")
+else()
+  set(medgrad_is_static FALSE)
+  set(medgrad_pc_links "Requires.private: libhwy\nLibs: -L\${libdir} -lmedgrad\nLibs.private: -pthread")
+endif()
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/medgradConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/medgradConfig.cmake INSTALL_DESTINATION ${medgrad_cmake_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/medgradConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/medgradConfig.cmake ${PROJECT_BINARY_DIR}/medgradConfigVersion.cmake
+  DESTINATION ${medgrad_cmake_dir})
+
+# The prefix is relative to the .pc file itself, so that an installed tree can be moved.
+file(RELATIVE_PATH medgrad_pc_prefix
+  /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/medgrad.pc.in ${PROJECT_BINARY_DIR}/medgrad.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/medgrad.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
