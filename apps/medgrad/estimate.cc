@@ -84,6 +84,7 @@ class Estimate final : public Command {
   template <Real T>
   void follow(OnlineEstimator<T>& estimator, RowReader& reader, const Common& common) const {
     RowWriter writer = output_.open();
+    reader.before_waiting([&writer] { writer.flush(); });
     std::optional<OutputFile> state;  // opened first: a wrong place is told before hours of work
     if (!save_.empty()) state.emplace(save_);
     const std::uint64_t every = every_.empty() ? 0 : to_whole_number("--every", every_, 1);

@@ -33,6 +33,7 @@ void map_rows(const std::string& file, const RowOutput& output, const Common& co
   with_element_type(reader.element_type(), [&](auto zero) {
     using T = decltype(zero);
     RowWriter writer = output.open();
+    reader.before_waiting([&writer] { writer.flush(); });
     Progress progress(common, reader.rows());
     std::vector<T> row(reader.dimension());
     while (reader.next(std::span<T>(row))) {

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -64,6 +65,9 @@ class RowReader {
   // float can hold is an Error where T is float.
   template <Real T>
   bool next(std::span<T> row);
+
+  // `call` comes before a read that has to wait: whoever follows a live stream flushes there.
+  void before_waiting(std::function<void()> call);
 
   // Where the row came from that next() gave last: "data.csv:3" (a line, counted from 1), or
   // "data.npy, row 2" (also counted from 1).
@@ -166,6 +170,7 @@ class RowWriter {
 
   template <Real T>
   void write(std::span<const T> row);
+  void flush() { out_.flush(); }
   void commit();
 
  private:

@@ -1,6 +1,7 @@
 #include "io/input.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,7 +68,8 @@ Input::Input(Input&& other) noexcept
       capacity_(other.capacity_),
       begin_(other.begin_),
       end_(other.end_),
-      buffer_(std::move(other.buffer_)) {}
+      buffer_(std::move(other.buffer_)),
+      before_waiting_(std::move(other.before_waiting_)) {}
 
 std::size_t Input::read_some(char* out, std::size_t n) {
   n = std::min(n, chunk_);
@@ -77,6 +79,8 @@ std::size_t Input::read_some(char* out, std::size_t n) {
     memory_ = memory_.subspan(n);
     return n;
   }
+  struct pollfd ready = {file_, POLLIN, 0};
+  if (before_waiting_ && ::poll(&ready, 1, 0) == 0) before_waiting_();
   for (;;) {
     const ssize_t got = ::read(file_, out, n);
     if (got >= 0) return static_cast<std::size_t>(got);

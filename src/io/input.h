@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,6 +39,9 @@ class Input {
   // end.
   [[nodiscard]] std::size_t read(std::span<char> out);
 
+  // Called before a read that has to wait for more, as on a pipe whose writer pauses.
+  void before_waiting(std::function<void()> call) { before_waiting_ = std::move(call); }
+
   static constexpr std::size_t kLongestPeek = 4096;
 
  private:
@@ -50,6 +54,7 @@ class Input {
   std::optional<std::uint64_t> size_;
   std::size_t capacity_, begin_ = 0, end_ = 0;
   std::unique_ptr<char[]> buffer_;
+  std::function<void()> before_waiting_;
 };
 
 }  // namespace medgrad::internal

@@ -57,6 +57,10 @@ ElementType RowReader::element_type() const { return source_->element_type(); }
 std::size_t RowReader::dimension() const { return source_->dimension(); }
 std::optional<std::size_t> RowReader::rows() const { return source_->rows(); }
 
+void RowReader::before_waiting(std::function<void()> call) {
+  source_->before_waiting(std::move(call));
+}
+
 std::string RowReader::where() const {
   return source_->rows() ? internal::row_of(name(), source_->position())
                          : internal::line_of(name(), source_->position());

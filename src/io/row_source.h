@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ class RowSource {
   [[nodiscard]] const std::string& name() const { return input_.name(); }
   [[nodiscard]] ElementType element_type() const { return type_; }
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
+  void before_waiting(std::function<void()> call) { input_.before_waiting(std::move(call)); }
   // Line (text) or row (NPY) that next() gave last.
   [[nodiscard]] virtual std::size_t position() const = 0;
   [[nodiscard]] virtual std::optional<std::size_t> rows() const { return std::nullopt; }

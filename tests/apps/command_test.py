@@ -415,6 +415,17 @@ class CommandLine(CommandTest):
             self.assertRegex(result.stderr.decode(),
                              r"^medgrad: standard output cannot be written: .*\.\n$")
 
+    def test_a_live_stream_is_answered_row_by_row(self):
+        # The answer to a row comes before the next row is sent, though neither end is a terminal.
+        with subprocess.Popen([MEDGRAD, "estimate", "vclip", "--tau", "100", "--every", "1"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            for row in (b"1,2\n", b"3,4\n"):
+                process.stdin.write(row)
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), row)
+            process.stdin.close()
+            self.assertEqual(process.wait(timeout=60), 0)
+
     def test_a_closed_pipe_ends_quietly(self):
         data = self.file("x.csv", "1,2,3\n" * 200000)
         with subprocess.Popen([MEDGRAD, "prox", "l1", "--tau", "0.5", data], stdout=subprocess.PIPE,

@@ -72,6 +72,13 @@ TEST(Registry, SentencesThatHelp) {
             "--f is 1.5; it must satisfy 0 <= f <= 1e+09, a whole number.");
 }
 
+TEST(Registry, NearestCountsASwapOfLettersOnce) {
+  const std::string_view names[] = {"mean", "median", "krum"};
+  EXPECT_EQ(nearest("medain", names), "median");
+  EXPECT_EQ(nearest("", names), "mean");
+  EXPECT_EQ(nearest("kurm", names), "krum");
+}
+
 TEST(Registry, AliasesOfThePaper) {
   EXPECT_EQ(find_online_method("l2").name, "vclip");
   EXPECT_EQ(find_online_method("sgd-m").name, "momentum");
