@@ -118,8 +118,8 @@ def main():
     results = list(online(binary, options.n, options.rounds))
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        # Rounding keeps a float iteration from coming closer than about 1e-7.
-        for name, tolerance in (("float", 1e-6), ("double", 1e-10)):
+        # 1e-10 is our default. In float the peer stalls at 1.2e-10 on these rows, so both are asked for 1e-9.
+        for name, tolerance in (("float", 1e-9), ("double", 1e-10)):
             results.append(sample(binary, folder, "median", 5, options.d, name, 0, 50, 5))
             results.append(sample(binary, folder, "geometric-median", 11, options.d, name, tolerance, 20, 5))
 
