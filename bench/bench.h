@@ -1,0 +1,27 @@
+// The parts of medgrad_bench. Each prints JSON lines on standard output; run.py makes the table.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace medgrad::bench {
+
+// Seconds that one call takes.
+template <class F>
+double seconds(F&& f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The fused steps against plain loops over the same memory, in turns: `rounds` times each.
+template <class T>
+void online_steps(std::size_t n, int rounds);
+
+// A sample estimator over the rows of a raw row-major file; the estimate is written to `out`.
+template <class T>
+void sample(const std::string& method, double tolerance, const std::string& file, std::size_t n,
+            std::size_t d, int rounds, const std::string& out);
+
+}  // namespace medgrad::bench

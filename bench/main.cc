@@ -1,0 +1,37 @@
+// medgrad_bench online TYPE N ROUNDS
+// medgrad_bench sample TYPE METHOD TOLERANCE FILE ROWS COLUMNS ROUNDS OUT
+// with TYPE float or double. Meant to be run by run.py.
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "bench.h"
+
+namespace {
+
+template <class T>
+int run(const std::vector<std::string>& a) {
+  if (a.size() == 4 && a[0] == "online") {
+    medgrad::bench::online_steps<T>(std::stoul(a[2]), std::stoi(a[3]));
+  } else if (a.size() == 9 && a[0] == "sample") {
+    medgrad::bench::sample<T>(a[2], std::stod(a[3]), a[4], std::stoul(a[5]), std::stoul(a[6]),
+                              std::stoi(a[7]), a[8]);
+  } else {
+    std::fputs("medgrad_bench is run by bench/run.py; its arguments are in bench/main.cc.\n",
+               stderr);
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const bool is_double = arguments.size() > 1 && arguments[1] == "double";
+  return is_double ? run<double>(arguments) : run<float>(arguments);
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "medgrad_bench: %s\n", e.what());
+  return 1;
+}

@@ -1,0 +1,82 @@
+#include "plain.h"
+
+#include <cstring>
+
+// Left to the compiler to vectorise, for the best instruction set of the machine.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define MEDGRAD_BEST_TARGET __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define MEDGRAD_BEST_TARGET
+#endif
+
+namespace medgrad::bench {
+namespace {
+
+MEDGRAD_BEST_TARGET void triad_float(const float* __restrict a, const float* __restrict b,
+                                     float* __restrict c, float s, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) c[i] = a[i] + s * b[i];
+}
+MEDGRAD_BEST_TARGET void triad_double(const double* __restrict a, const double* __restrict b,
+                                      double* __restrict c, double s, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) c[i] = a[i] + s * b[i];
+}
+MEDGRAD_BEST_TARGET void in_place_float(float* a, float s, float c, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) a[i] = a[i] * s + c;
+}
+MEDGRAD_BEST_TARGET void in_place_double(double* a, double s, double c, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) a[i] = a[i] * s + c;
+}
+MEDGRAD_BEST_TARGET void by_hand_float(float* __restrict m, const float* __restrict g,
+                                       float* __restrict w, float tau, float eta, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float v = g[i] - m[i];
+    m[i] += v > tau ? tau : (v < -tau ? -tau : v);
+    w[i] -= eta * m[i];
+  }
+}
+MEDGRAD_BEST_TARGET void by_hand_double(double* __restrict m, const double* __restrict g,
+                                        double* __restrict w, double tau, double eta,
+                                        std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const double v = g[i] - m[i];
+    m[i] += v > tau ? tau : (v < -tau ? -tau : v);
+    w[i] -= eta * m[i];
+  }
+}
+
+}  // namespace
+
+template <class T>
+void copy(const T* a, T* b, std::size_t n) {
+  std::memcpy(b, a, n * sizeof(T));
+}
+template void copy(const float*, float*, std::size_t);
+template void copy(const double*, double*, std::size_t);
+
+template <>
+void triad(const float* a, const float* b, float* c, float s, std::size_t n) {
+  triad_float(a, b, c, s, n);
+}
+template <>
+void triad(const double* a, const double* b, double* c, double s, std::size_t n) {
+  triad_double(a, b, c, s, n);
+}
+template <>
+void in_place(float* a, float s, float c, std::size_t n) {
+  in_place_float(a, s, c, n);
+}
+template <>
+void in_place(double* a, double s, double c, std::size_t n) {
+  in_place_double(a, s, c, n);
+}
+
+template <>
+void cclip_by_hand(float* m, const float* g, float* w, float tau, float eta, std::size_t n) {
+  by_hand_float(m, g, w, tau, eta, n);
+}
+template <>
+void cclip_by_hand(double* m, const double* g, double* w, double tau, double eta, std::size_t n) {
+  by_hand_double(m, g, w, tau, eta, n);
+}
+
+}  // namespace medgrad::bench

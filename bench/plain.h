@@ -1,0 +1,19 @@
+// Plain loops over long arrays: what the memory of this machine can do.
+#pragma once
+
+#include <cstddef>
+
+namespace medgrad::bench {
+
+template <class T>
+void copy(const T* a, T* b, std::size_t n);  // b = a: 2 words per element
+template <class T>
+void triad(const T* a, const T* b, T* c, T s, std::size_t n);  // c = a + s b: 3 words
+template <class T>
+void in_place(T* a, T s, T c, std::size_t n);  // a = s a + c: 2 words
+
+// The loop one would write for a CClip step: no policy, no statistics. 5 words.
+template <class T>
+void cclip_by_hand(T* m, const T* g, T* w, T tau, T eta, std::size_t n);
+
+}  // namespace medgrad::bench
