@@ -33,8 +33,8 @@ double dual_residual(const Matrix<double>& data, const std::vector<double>& m, d
 
 TEST(SampleLp, StationaryForEveryP) {
   for (const double p : {1.1, 1.5, 1.9, 2.5, 3.0, 4.0, 10.0}) {
-    for (const std::size_t n : {3, 5, 8, 20}) {
-      for (const std::size_t d : {2, 3, 10, 80}) {
+    for (const std::size_t n : {3u, 5u, 8u, 20u}) {
+      for (const std::size_t d : {2u, 3u, 10u, 80u}) {
         SCOPED_TRACE("p = " + std::to_string(p) + ", " + std::to_string(n) + " x " +
                      std::to_string(d));
         const auto data = normal<double>(n, d, static_cast<unsigned>(n * 100 + d));
@@ -73,8 +73,8 @@ TEST(SampleLp, FarOutliers) {
 
 // The optimum is half of the largest sum of D_{i, s(i)} over all permutations s.
 TEST(SampleLp, InfinityIsExact) {
-  for (const std::size_t n : {1, 2, 3, 4, 5, 6, 7}) {
-    for (const std::size_t d : {1, 2, 5, 40}) {
+  for (const std::size_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u}) {
+    for (const std::size_t d : {1u, 2u, 5u, 40u}) {
       SCOPED_TRACE(std::to_string(n) + " x " + std::to_string(d));
       auto data = normal<double>(n, d, static_cast<unsigned>(n * 10 + d));
       if (n >= 5) {

@@ -24,8 +24,8 @@ void expect_minimum(const Matrix<double>& data, const std::vector<double>& m, do
 }
 
 TEST(SampleSpatial, RandomDataOfAllShapes) {
-  for (const std::size_t n : {1, 2, 3, 4, 5, 8, 11, 17, 40, 130}) {
-    for (const std::size_t d : {1, 2, 3, 9, 50, 1000}) {
+  for (const std::size_t n : {1u, 2u, 3u, 4u, 5u, 8u, 11u, 17u, 40u, 130u}) {
+    for (const std::size_t d : {1u, 2u, 3u, 9u, 50u, 1000u}) {
       SCOPED_TRACE(std::to_string(n) + " x " + std::to_string(d));
       const auto data = normal<double>(n, d, static_cast<unsigned>(n * 1000 + d));
       const auto got = run<double>(GeometricMedian{}, data);
@@ -45,7 +45,7 @@ TEST(SampleSpatial, RandomDataOfAllShapes) {
 
 TEST(SampleSpatial, FarOutliersDoNotCostDigits) {
   for (const double far : {1e6, 1e12, 1e100, 1e300}) {
-    for (const std::size_t d : {2, 5, 100}) {
+    for (const std::size_t d : {2u, 5u, 100u}) {
       SCOPED_TRACE(std::to_string(far) + ", d = " + std::to_string(d));
       auto data = normal<double>(9, d, 77);
       for (std::size_t j = 0; j < d; ++j) {
@@ -62,7 +62,7 @@ TEST(SampleSpatial, FarOutliersDoNotCostDigits) {
 }
 
 TEST(SampleSpatial, OnADataPoint) {
-  for (const std::size_t d : {2, 3, 40}) {
+  for (const std::size_t d : {2u, 3u, 40u}) {
     auto data = normal<double>(7, d, 3);
     for (std::size_t j = 0; j < d; ++j) data(4, j) = data(1, j) = data(6, j);      // three of seven
     for (std::size_t j = 0; j < d; ++j) data(0, j) = 2 * data(6, j) - data(2, j);  // opposite pair
@@ -77,7 +77,7 @@ TEST(SampleSpatial, OnADataPoint) {
 // little below |R| leaves the minimum at a distance of about (|R| - weight) / stiffness from it.
 TEST(SampleSpatial, NextToADataPoint) {
   for (const double off : {1e-3, 1e-6, 1e-9, 1e-12}) {
-    for (const std::size_t d : {3, 60}) {
+    for (const std::size_t d : {3u, 60u}) {
       SCOPED_TRACE(std::to_string(off) + ", d = " + std::to_string(d));
       auto data = normal<double>(6, d, 11);
       for (std::size_t j = 0; j < d; ++j) data(0, j) = 0;
@@ -114,7 +114,7 @@ TEST(SampleSpatial, NextToADataPoint) {
 // again from there.
 TEST(SampleSpatial, TightClusterAwayFromTheCentre) {
   for (const double size : {1e-3, 1e-6, 1e-9}) {
-    for (const std::size_t d : {2, 50}) {
+    for (const std::size_t d : {2u, 50u}) {
       SCOPED_TRACE(std::to_string(size) + ", d = " + std::to_string(d));
       auto data = normal<double>(8, d, 21);
       const auto inner = normal<double>(3, d, 22);
@@ -163,7 +163,7 @@ TEST(SampleSpatial, BothEmbeddingsAgree) {
 
 TEST(SampleSpatial, NearlyCollinear) {
   for (const double off : {1e-2, 1e-5, 1e-8, 0.0}) {
-    for (const std::size_t n : {4, 7, 10}) {
+    for (const std::size_t n : {4u, 7u, 10u}) {
       SCOPED_TRACE(std::to_string(off) + ", n = " + std::to_string(n));
       auto data = normal<double>(n, 20, 9);
       for (std::size_t i = 0; i < n; ++i) {

@@ -54,7 +54,7 @@ TYPED_TEST(Columns, RegisterMediansAreMedians) {
   using T = TypeParam;
   this->on_every_target([&] {
     for (std::size_t n = 1; n <= kRegisterRows; ++n) {
-      for (const std::size_t length : {1, 2, 3, 7, 8, 15, 16, 17, 33, 67}) {
+      for (const std::size_t length : {1u, 2u, 3u, 7u, 8u, 15u, 16u, 17u, 33u, 67u}) {
         this->fill(n, length, static_cast<unsigned>(n));
         std::vector<T> out(length, T{99});
         ASSERT_TRUE(register_medians(this->rows_.data(), n, 1, length, out.data()));
@@ -90,7 +90,7 @@ TYPED_TEST(Columns, NonFiniteIsNoticedAnywhere) {
 TYPED_TEST(Columns, NetworksSelect) {
   using T = TypeParam;
   this->on_every_target([&] {
-    for (const std::size_t n : {2, 3, 5, 17, 31, 32, 33, 100, 128}) {
+    for (const std::size_t n : {2u, 3u, 5u, 17u, 31u, 32u, 33u, 100u, 128u}) {
       for (const std::size_t first : {std::size_t{0}, n / 4, (n - 1) / 2}) {
         const std::size_t last = n - 1 - first, width = 19;
         this->fill(n, width, 7);

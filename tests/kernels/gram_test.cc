@@ -39,7 +39,7 @@ TYPED_TEST(Gram, TilesSquaresAndProducts) {
   for (const std::string& target : simd_targets()) {
     SCOPED_TRACE(target);
     force_simd_target(target);
-    for (const std::size_t count : {1, 5, 16, 31, 63, 64}) {
+    for (const std::size_t count : {1u, 5u, 16u, 31u, 63u, 64u}) {
       for (const bool scaled : {false, true}) {
         std::vector<double> tile(G::kRows * G::kWidth, 99.0), want(tile.size());
         centred_tile(this->rows_.data(), G::kRows, count, this->centre_.data(),
@@ -79,7 +79,7 @@ TYPED_TEST(Gram, Combinations) {
   for (const std::string& target : simd_targets()) {
     SCOPED_TRACE(target);
     force_simd_target(target);
-    for (const std::size_t count : {1, 5, 16, 31, 63, 64}) {
+    for (const std::size_t count : {1u, 5u, 16u, 31u, 63u, 64u}) {
       std::vector<double> sum(count), error(kLanes), lost(kLanes);
       std::vector<T> out(count), want(count);
       combine<T>(this->rows_.data(), G::kRows, count, this->centre_.data(), coefficients.data(),

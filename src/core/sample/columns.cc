@@ -12,16 +12,6 @@
 namespace medgrad::sample {
 namespace {
 
-// Small inputs are checked before anything is written; it costs nothing there (they stay in the
-// cache), and leaves `out` alone if an Error comes.
-constexpr std::size_t kCheckFirst = std::size_t{1} << 17;
-
-template <Real T>
-void check_small(const Input<T>& input) {
-  if (input.n * input.d <= kCheckFirst)
-    for_each_block(input, static_cast<const T*>(nullptr), [](auto&&...) {});
-}
-
 // Up to kRegisterRows rows: the kernel finds non-finite entries under way, so that all is read
 // once.
 template <Real T>

@@ -76,27 +76,23 @@ struct Gram {
 
 template <Real T>
 Gram gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
-  const std::size_t n = input.n, pairs = pair_index(n, 0), width = kBlock;
+  const std::size_t n = input.n, pairs = pair_index(n, 0);
   const Runs runs(n, input.d);
   const ColumnMedian<T> column_median(n);
   std::vector<double> lanes(runs.count * pairs * kLanes);
   std::vector<Count> seen(runs.count);
   for_each(input.pool, runs.count, [&](std::size_t run) {
     Block<T> block(input);
-    std::vector<double> tile(n * width);
-    std::vector<const T*> rows(n);
+    std::vector<double> tile(n * kBlock);
     T medians[kBlock];
     for (std::size_t b = runs.begin(run); b < runs.begin(run + 1); ++b) {
       const std::size_t begin = b * kBlock;
       block.load(begin, std::min(begin + kBlock, input.d));
       const T* c = centre == nullptr ? medians : centre + begin;
       if (centre == nullptr) column_median(block.rows(), block.count(), medians, block.scratch());
-      for (std::size_t j = 0; j < block.count(); j += width) {
-        for (std::size_t i = 0; i < n; ++i) rows[i] = block.rows()[i] + j;
-        kernels::centred_tile(rows.data(), n, std::min(width, block.count() - j), c + j,
-                              scales.empty() ? nullptr : scales.data(), width, tile.data());
-        kernels::add_gram(tile.data(), n, width, lanes.data() + run * pairs * kLanes);
-      }
+      kernels::centred_tile(block.rows(), n, block.count(), c,
+                            scales.empty() ? nullptr : scales.data(), kBlock, tile.data());
+      kernels::add_gram(tile.data(), n, kBlock, lanes.data() + run * pairs * kLanes);
     }
     seen[run] = block.seen();
   });

@@ -154,4 +154,13 @@ Count for_each_block(const Input<T>& input, const T* fill, Task&& task) {
   });
 }
 
+// For estimators that write as they read: looks for non-finite entries first where the data is
+// small enough to stay in the cache, so that `out` is left alone if an Error comes.
+template <Real T>
+void check_small(const Input<T>& input) {
+  constexpr std::size_t kSmall = std::size_t{1} << 17;
+  if (input.n * input.d <= kSmall)
+    for_each_block(input, static_cast<const T*>(nullptr), [](auto&&...) {});
+}
+
 }  // namespace medgrad::sample

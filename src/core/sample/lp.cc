@@ -45,7 +45,9 @@ SampleInfo general_lp(const LpMedian& method, const Input<T>& input, std::span<T
   info.stop = solution.stop;
   const double f = lp_objective(problem, solution.z);
   info.objective = std::ldexp(f, e.exponent);
-  if (info.stop != Stop::data_point) {
+  if (info.stop == Stop::data_point) {
+    info.gap = f > 0 ? solution.bound / f : 0;
+  } else {
     info.gap = f > 0 ? std::max(0.0, (f - solution.bound) / f) : 0;
     if (info.gap <= method.tolerance) info.stop = Stop::tolerance;
   }

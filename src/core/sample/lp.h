@@ -20,7 +20,7 @@ struct LpProblem {
 struct LpSolution {
   std::vector<double> z;
   std::size_t row = 0;  // the data point, if that is where it stopped
-  double bound = 0;     // a lower bound of the objective
+  double bound = 0;     // a lower bound of the objective; at a data point, what it may be off by
   int iterations = 0;
   Stop stop = Stop::rounding;  // or data_point, max_iterations
 };

@@ -51,8 +51,10 @@ class Solver {
                                          const std::vector<double>& norms) const;
   [[nodiscard]] double dual_norm(const std::vector<double>& g) const;
   [[nodiscard]] bool optimal_row(std::size_t k);
-  [[nodiscard]] bool newton_units(const State& s, std::vector<double>& units) const;
+  [[nodiscard]] bool newton_units(const State& s, std::vector<double> h, double damping,
+                                  std::vector<double>& units) const;
   [[nodiscard]] std::vector<double> coupling(const State& s) const;
+  [[nodiscard]] bool newton_step(State& s) const;
   [[nodiscard]] LpSolution finish(const State& s, int iterations, Stop stop) const;
   [[nodiscard]] LpSolution at_row(std::size_t k, int iterations) const;
 
@@ -61,6 +63,7 @@ class Solver {
   Chunks chunks_;
   double p_, total_;
   std::vector<bool> tested_;  // rows that are known not to be optimal
+  double slack_ = 0;
 };
 
 template <class Add>
@@ -145,14 +148,24 @@ double Solver::dual_norm(const std::vector<double>& g) const {
 }
 
 // Row k is optimal iff the pull of the others, in the dual norm, is at most the weight at that
-// place.
+// place. Rows that are the same up to rounding count as being at that place; the objective may then
+// exceed the optimum by twice their distances, `slack_`.
 bool Solver::optimal_row(std::size_t k) {
   tested_[k] = true;
   const auto from = problem_.points.begin() + static_cast<std::ptrdiff_t>(k * d_);
   const std::vector<double> z(from, from + static_cast<std::ptrdiff_t>(d_));
-  const std::vector<double> r = norms(z);
+  std::vector<double> r = norms(z);
+  std::vector<double> sorted = r;  // the median distance is the bulk's, whatever the outliers
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n_ / 2),
+                   sorted.end());
   double here = 0;
-  for (std::size_t i = 0; i < n_; ++i) here += r[i] == 0 ? problem_.weights[i] : 0;
+  slack_ = 0;
+  for (std::size_t i = 0; i < n_; ++i) {
+    if (r[i] > 1e-13 * sorted[n_ / 2]) continue;
+    slack_ += 2 * problem_.weights[i] * r[i];
+    here += problem_.weights[i];
+    r[i] = 0;
+  }
   return dual_norm(pull(z, r)) <= here + 1e-14 * total_;
 }
 
@@ -174,22 +187,25 @@ std::vector<double> Solver::coupling(const State& s) const {
   });
 }
 
-// Newton's step in log N; false if the Hessian is not positive definite. The matrix is scaled to a
-// unit diagonal: N ranges over many powers of ten when there are outliers.
-bool Solver::newton_units(const State& s, std::vector<double>& units) const {
-  std::vector<double> h = coupling(s), gradient(n_), scale(n_);
+// Newton's step in log N from the coupling h; false if the Hessian with `damping` on its diagonal
+// is not positive definite. It is scaled to a unit diagonal: N ranges over many powers of ten when
+// there are outliers.
+bool Solver::newton_units(const State& s, std::vector<double> h, double damping,
+                          std::vector<double>& units) const {
+  std::vector<double> gradient(n_), scale(n_);
   const std::span<const double> w = problem_.weights;
   for (std::size_t i = 0; i < n_; ++i) {
     const double alpha = std::exp(p_ * s.residual[i]);
     gradient[i] = s.units[i] * w[i] * (p_ - 1) / p_ * (1 - alpha);
     for (std::size_t k = 0; k <= i; ++k) h[i * n_ + k] *= -w[i] * w[k] * (p_ - 1) * (p_ - 1);
     h[i * n_ + i] += w[i] * (p_ - 1) * s.units[i] * alpha + gradient[i];
-    if (!(h[i * n_ + i] > 0)) return false;
-    scale[i] = 1 / std::sqrt(h[i * n_ + i]);
+    const double own =
+        w[i] * (p_ - 1) * s.units[i];  // the size that the diagonal has at the optimum
+    scale[i] = 1 / std::sqrt(std::max(h[i * n_ + i], 1e-3 * own));
   }
   for (std::size_t i = 0; i < n_; ++i) {
     for (std::size_t k = 0; k <= i; ++k) {
-      double value = h[i * n_ + k] * scale[i] * scale[k];
+      double value = h[i * n_ + k] * scale[i] * scale[k] + (i == k ? damping : 0);
       for (std::size_t c = 0; c < k; ++c) value -= h[i * n_ + c] * h[k * n_ + c];
       if (k < i) {
         h[i * n_ + k] = value / h[k * n_ + k];
@@ -219,7 +235,7 @@ bool Solver::newton_units(const State& s, std::vector<double>& units) const {
 }
 
 // f* >= sum y_i (z - x_i) for y_i with |y_i|_q <= omega_i that add up to zero. The gradients of the
-// terms nearly do; what is left is taken off their mean. For p < 2 it is taken off the nearest row
+// terms nearly do; what is left is taken off their mean. For p < 2 it is taken off the nearest rows
 // of each column: where z is close to x_i, the gradient changes from one double to the next by much
 // more than rounding, and the value that balances the column lies between the two. In the end all
 // is scaled back into the balls.
@@ -227,16 +243,18 @@ LpSolution Solver::finish(const State& s, int iterations, Stop stop) const {
   const double q = p_ / (p_ - 1);
   const std::span<const double> w = problem_.weights;
   const std::vector<double> sums = sum_columns(n_ + 1, [&](std::size_t j, double* sum, double* y) {
-    double g = 0;
-    std::size_t near = 0;
+    double g = 0, near = std::numeric_limits<double>::infinity(), weight = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       const double v = s.z[j] - x(i, j);
       y[i] = s.norms[i] == 0 ? 0 : std::copysign(std::pow(std::abs(v) / s.norms[i], p_ - 1), v);
       g += w[i] * y[i];
-      if (std::abs(v) < std::abs(s.z[j] - x(near, j))) near = i;
+      near = std::min(near, std::abs(v));
     }
     if (p_ < 2) {
-      y[near] -= g / w[near];
+      near += 1e-15 * std::abs(s.z[j]);
+      const auto close = [&](std::size_t i) { return std::abs(s.z[j] - x(i, j)) <= near; };
+      for (std::size_t i = 0; i < n_; ++i) weight += close(i) ? w[i] : 0;
+      for (std::size_t i = 0; i < n_; ++i) y[i] -= close(i) ? g / weight : 0;
       g = 0;
     }
     for (std::size_t i = 0; i < n_; ++i) {
@@ -252,8 +270,26 @@ LpSolution Solver::finish(const State& s, int iterations, Stop stop) const {
 
 LpSolution Solver::at_row(std::size_t k, int iterations) const {
   const auto from = problem_.points.begin() + static_cast<std::ptrdiff_t>(k * d_);
-  return {std::vector<double>(from, from + static_cast<std::ptrdiff_t>(d_)), k, 0, iterations,
+  return {std::vector<double>(from, from + static_cast<std::ptrdiff_t>(d_)), k, slack_, iterations,
           Stop::data_point};
+}
+
+// Tries Newton's step, then damped ones; false if none of them makes phi smaller (or, where phi has
+// no digits left, the residual).
+bool Solver::newton_step(State& s) const {
+  const std::vector<double> h = coupling(s);
+  for (const double damping : {0.0, 0.01, 0.3, 3.0}) {
+    std::vector<double> next;
+    if (!newton_units(s, h, damping, next)) continue;
+    State trial = at_units(std::move(next), s.z);
+    const bool level = std::abs(trial.phi - s.phi) <= 1e-12 * s.phi;
+    if (level ? trial.worst < s.worst : trial.phi < s.phi) {
+      s = std::move(trial);
+      return true;
+    }
+    if (level) return false;  // damping is for the way, not for the end
+  }
+  return false;
 }
 
 LpSolution Solver::run() {
@@ -275,16 +311,8 @@ LpSolution Solver::run() {
       return finish(s, iteration, Stop::rounding);
     if (iteration >= problem_.max_iterations) return finish(s, iteration, Stop::max_iterations);
 
-    std::vector<double> next;
-    if (n_ <= kMostNewtonRows && newton_units(s, next)) {
-      State trial = at_units(next, s.z);
-      const bool level = std::abs(trial.phi - s.phi) <= 1e-12 * s.phi;
-      if (level ? trial.worst < s.worst : trial.phi < s.phi) {
-        s = std::move(trial);
-        continue;
-      }
-    }
-    next = s.norms;
+    if (n_ <= kMostNewtonRows && newton_step(s)) continue;
+    std::vector<double> next = s.norms;
     for (std::size_t i = 0; i < n_; ++i) {
       if (!(next[i] > 0)) next[i] = 1e-3 * s.units[i];
     }

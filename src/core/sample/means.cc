@@ -53,13 +53,6 @@ void mean_of_block(const Input<T>& input, std::size_t first, std::size_t last,
   }
 }
 
-template <Real T>
-void check_small(const Input<T>& input) {
-  constexpr std::size_t kCheckFirst = std::size_t{1} << 17;  // as for the componentwise estimators
-  if (input.n * input.d <= kCheckFirst)
-    for_each_block(input, static_cast<const T*>(nullptr), [](auto&&...) {});
-}
-
 }  // namespace
 
 template <Real T>
