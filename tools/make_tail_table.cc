@@ -2,8 +2,9 @@
 //
 // To be run again only when the nodes or probabilities change (a few seconds), from the top folder:
 //   g++ -std=c++20 -O2 -Iinclude -Isrc tools/make_tail_table.cc src/noise/tail_table.cc
-//     src/noise/stable.cc src/noise/zolotarev.cc src/core/thread_pool.cc src/noise/tail_table_data.cc
-//     -pthread -o make_tail_table && ./make_tail_table > src/noise/tail_table_data.cc.new
+//     src/noise/stable.cc src/noise/zolotarev.cc src/core/thread_pool.cc
+//     src/noise/tail_table_data.cc -pthread -o make_tail_table && ./make_tail_table >
+//     src/noise/tail_table_data.cc.new
 #include <cmath>
 #include <cstdio>
 
@@ -31,6 +32,8 @@ int main() {
     std::puts("  },");
   }
   std::puts("};\n// clang-format on\n\n}  // namespace\n");
-  std::puts("const FiveQuantiles& table_quantiles(std::size_t i, std::size_t j) { return kTable[i][j]; }");
+  std::puts(
+      "const FiveQuantiles& table_quantiles(std::size_t i, std::size_t j) { return kTable[i][j]; "
+      "}");
   std::puts("\n}  // namespace medgrad::noise");
 }

@@ -39,10 +39,10 @@ enum class TailMethod : std::uint8_t { quantiles, hill, log_moment };
 
 struct TailIndex {
   double alpha = 2;
-  Interval interval;       // 95 %
+  Interval interval;  // 95 %
   TailMethod method = TailMethod::quantiles;
-  std::size_t n = 0;       // entries the estimate rests on
-  std::size_t k = 0;       // hill: order statistics used; log-moment: block size; quantiles: 0
+  std::size_t n = 0;  // entries the estimate rests on
+  std::size_t k = 0;  // hill: order statistics used; log-moment: block size; quantiles: 0
   std::size_t missing = 0, infinite = 0, zeros = 0;  // NaN; +-Inf; zeros left out (log-moment)
   // The raw estimate lay outside what the method can say ([0.5, 2] or (0, 2]); alpha is the end.
   bool clamped = false;
@@ -98,8 +98,8 @@ struct LogMomentOptions {
   Centre centre = Centre::none;
 };
 
-// Blocks are consecutive and give independent terms, so the interval is Student's for 1/alpha. Zeros
-// (no noise at all) are left out. Error for fewer than 20 non-zero numbers (after pairing).
+// Blocks are consecutive and give independent terms, so the interval is Student's for 1/alpha.
+// Zeros (no noise at all) are left out. Error for fewer than 20 non-zero numbers (after pairing).
 [[nodiscard]] TailIndex log_moment(std::span<const double> sample,
                                    const LogMomentOptions& options = {});
 
@@ -126,17 +126,23 @@ enum class Pool : std::uint8_t { coordinates, norms };
 struct RowsOptions {
   // coordinates: all entries together. norms: |row - centre|_2, for which only hill makes sense.
   Pool pool = Pool::coordinates;
+  // Where no centre is given. The componentwise median rather than the mean, which heavy tails move
+  // by more than the noise itself; `none` is 0.
+  Centre centre = Centre::median;
   // Divides each coordinate by its median absolute value first. Coordinates of different scales
-  // look heavy-tailed together though each may be Gaussian; log_moment never has that problem.
+  // look heavy-tailed together though each may be Gaussian; log-moment never has that problem.
+  // Coordinates that mostly do not move count as missing. Not done with fewer than 20 rows, from
+  // which no scale can be told.
   bool standardise = true;
-  // At most so many entries are looked at, by taking evenly spaced coordinates.
+  // At most so many entries are looked at (but for norms), by taking evenly spaced coordinates.
   std::size_t max_entries = std::size_t{1} << 22;
 };
 
-// The noise of n rows around `centre` (d entries), or around their mean where it is empty. The rows
+// The noise of n rows around `centre` (d entries), or as the options say where it is empty. Rows
 // are taken as independent, the coordinates of one row are not: intervals are computed from the
-// spread between rows. log_moment adds up rows of one coordinate, never coordinates of one row, and
-// without a centre uses differences of pairs of rows. Error for fewer than 2 rows.
+// spread between rows. log-moment adds up rows of one coordinate, never coordinates of one row, and
+// where the centre is estimated uses differences of pairs of rows. Error for fewer than 2 rows, and
+// where no method works.
 template <Real T>
 [[nodiscard]] TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre = {},
                                        const RowsOptions& options = {});

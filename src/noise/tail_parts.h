@@ -1,7 +1,7 @@
 // What the tail-index estimators share: cleaning, centring, and estimates from grouped entries.
 //
-// Entries of one group (a row of a matrix) may depend on each other, groups may not. Entry i belongs
-// to group i / group; group = 1 is an ordinary independent sample.
+// Entries of one group (a row of a matrix) may depend on each other, groups may not. Entry i
+// belongs to group i / group; group = 1 is an ordinary independent sample.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ struct Cleaned {
 // infinities of one sign say nothing and are left out. The mean is that of the finite entries.
 void centre(std::vector<double>& x, Centre how);
 
-[[nodiscard]] double median(std::vector<double> x);  // midpoint for even n; x is not empty
+[[nodiscard]] double finite_mean(std::span<const double> x);  // 0 where nothing is finite
+[[nodiscard]] double median(std::vector<double> x);           // midpoint for even n; x is not empty
 
 [[nodiscard]] StableFit fit_grouped(std::span<const double> sample, std::size_t group);
 [[nodiscard]] TailIndex hill_grouped(std::span<const double> sample, std::size_t group,

@@ -46,8 +46,8 @@ double table_inverse_alpha(std::size_t i) { return 1.25 + 0.75 * cosines<kAlphaN
 double table_beta(std::size_t j) { return -cosines<kBetaNodes>()[j]; }
 
 QuantilesAt::QuantilesAt(double alpha) : nodes_{} {
-  const auto w = weights<kAlphaNodes>(1 / std::clamp(alpha, kFitAlphaMin, kFitAlphaMax),
-                                      table_inverse_alpha);
+  const auto w =
+      weights<kAlphaNodes>(1 / std::clamp(alpha, kFitAlphaMin, kFitAlphaMax), table_inverse_alpha);
   for (std::size_t j = 0; j <= kBetaNodes / 2; ++j) {
     FiveQuantiles& q = nodes_[j];
     for (std::size_t i = 0; i < kAlphaNodes; ++i) {
