@@ -85,6 +85,11 @@ struct HillOptions {
   Centre centre = Centre::none;
 };
 
+// The interval knows the spread, not the bias: a stable law has a pure power tail only far out, and
+// the nearer alpha is to 2 the farther. Of n = 1000 stable values of index 1, 1.5, 1.8 the
+// automatic k makes 0.99, 1.7, 2.6 on average, and the intervals cover 83, 51, 16 %. For those use
+// the others; Hill is for the far tail of whatever has one, and for norms.
+//
 // 1/alpha = mean of log(x_(i) / x_(k+1)) over the k largest; interval alpha (1 +- 1.96/sqrt(k)).
 // Error for fewer than 20 positive numbers, for k outside [2, positive - 1], and for a tail that is
 // one value.
@@ -112,7 +117,7 @@ struct TailSummary {
   std::string quantiles_error, hill_error, log_moment_error;
 
   // The verdict of the quantile fit where there is one, else of log-moment, else of hill; and where
-  // the intervals of two methods do not meet, a sentence that says so.
+  // another method contradicts it, a sentence that says so.
   [[nodiscard]] std::string verdict() const;
 };
 
