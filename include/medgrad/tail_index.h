@@ -139,7 +139,8 @@ struct RowsOptions {
   // Coordinates that mostly do not move count as missing. Not done with fewer than 20 rows, from
   // which no scale can be told.
   bool standardise = true;
-  // At most so many entries are looked at (but for norms), by taking evenly spaced coordinates.
+  // At most so many entries are looked at, by taking evenly spaced coordinates; norms take all, but
+  // hold no more than so many at a time.
   std::size_t max_entries = std::size_t{1} << 22;
 };
 

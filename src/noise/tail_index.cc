@@ -110,10 +110,12 @@ constexpr double kHarmless = 1.8;
 
 std::string advice(const Interval& i) {
   if (i.high < 1) return "so heavy that no mean exists; use a median-type estimator.";
-  if (i.high < kHarmless) return "heavier than Gaussian; a median-type estimator is advisable.";
+  if (i.high < 2 && i.low < kHarmless) {
+    return "heavier than Gaussian; a median-type estimator is advisable.";
+  }
   if (i.low >= 2) return "the variance is finite; the mean is fine.";
   if (i.high >= 2 && i.low >= kHarmless) return "no sign of heavy tails; the mean is fine.";
-  if (i.high < 2) {
+  if (i.high < 2 && i.low >= kHarmless) {
     return "slightly heavier than Gaussian; a mean loses some accuracy, a median-type estimator or "
            "Huber is the safe choice.";
   }

@@ -27,24 +27,22 @@ TailSummary checked(TailSummary s) {
   return s;
 }
 
-// n x width numbers, row-major: the noise in evenly spaced coordinates.
+// n x width numbers, row-major: the noise in some coordinates.
 struct Noise {
   std::vector<double> values;
   std::size_t n, width;
   [[nodiscard]] double& at(std::size_t i, std::size_t j) { return values[i * width + j]; }
 };
 
-template <Real T>
-Noise take(const Rows<T>& rows, std::span<const double> centre, std::size_t most) {
-  const std::size_t n = rows.n(), d = rows.d();
-  const std::size_t width = std::clamp<std::size_t>(most / n, 1, d);
-  Noise noise{std::vector<double>(n * width), n, width};
-  for (std::size_t j = 0; j < width; ++j) {
-    // floor(j d / width) without overflow of the product
-    const std::size_t column = (d / width) * j + (d % width) * j / width;
-    const double c = centre.empty() ? 0 : centre[column];
-    for (std::size_t i = 0; i < n; ++i)
-      noise.at(i, j) = static_cast<double>(rows.row(i)[column]) - c;
+// `column(j)` tells which coordinate of the rows the j-th of `width` is.
+template <Real T, class Column>
+Noise take(const Rows<T>& rows, std::span<const double> centre, std::size_t width, Column column) {
+  Noise noise{std::vector<double>(rows.n() * width), rows.n(), width};
+  for (std::size_t i = 0; i < rows.n(); ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      const double c = centre.empty() ? 0 : centre[column(j)];
+      noise.at(i, j) = static_cast<double>(rows.row(i)[column(j)]) - c;
+    }
   }
   return noise;
 }
@@ -59,7 +57,9 @@ void centre_columns(Noise& noise, Centre how) {
       if (!std::isnan(v)) column.push_back(v);
     }
     if (column.empty()) continue;
-    const double middle = how == Centre::mean ? noise::finite_mean(column) : noise::median(column);
+    // Where half of a column is infinite it has no centre, and counts as missing.
+    double middle = how == Centre::mean ? noise::finite_mean(column) : noise::median(column);
+    if (std::isinf(middle)) middle = std::numeric_limits<double>::quiet_NaN();
     for (std::size_t i = 0; i < noise.n; ++i) noise.at(i, j) -= middle;
   }
 }
@@ -95,16 +95,30 @@ void standardise_columns(Noise& noise) {
   }
 }
 
-// |row|_2 of every row without its NaNs.
-std::vector<double> norms(Noise& noise) {
-  std::vector<double> result(noise.n);
-  for (std::size_t i = 0; i < noise.n; ++i) {
-    const std::span<double> row(&noise.at(i, 0), noise.width);
-    std::replace_if(
-        row.begin(), row.end(), [](double v) { return std::isnan(v); }, 0.0);
-    const bool infinite =
-        std::any_of(row.begin(), row.end(), [](double v) { return std::isinf(v); });
-    result[i] = infinite ? kInfinity : L2{}.value(std::span<const double>(row));
+// |row|_2 of every row without its NaNs, some columns at a time to hold little of the matrix.
+template <Real T>
+std::vector<double> norms(const Rows<T>& rows, std::span<const double> centre,
+                          const RowsOptions& options) {
+  const std::size_t step = std::clamp<std::size_t>(options.max_entries / rows.n(), 1, rows.d());
+  const bool pairs = centre.empty() && options.centre == Centre::pairs;
+  std::vector<double> result(pairs ? rows.n() / 2 : rows.n());
+  for (std::size_t first = 0; first < rows.d(); first += step) {
+    const std::size_t width = std::min(step, rows.d() - first);
+    Noise noise = take(rows, centre, width, [&](std::size_t j) { return first + j; });
+    if (pairs) {
+      subtract_pairs(noise);
+    } else if (centre.empty() && options.centre != Centre::none) {
+      centre_columns(noise, options.centre);
+    }
+    for (std::size_t i = 0; i < noise.n; ++i) {
+      for (std::size_t j = 0; j < width; ++j) {
+        if (std::isnan(noise.at(i, j))) noise.at(i, j) = 0;
+      }
+      const std::span<const double> row(&noise.at(i, 0), width);
+      const bool infinite =
+          std::any_of(row.begin(), row.end(), [](double v) { return std::isinf(v); });
+      result[i] = std::hypot(result[i], infinite ? kInfinity : L2{}.value(row));
+    }
   }
   return result;
 }
@@ -176,8 +190,17 @@ template <Real T>
 TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
                          const RowsOptions& options) {
   check(rows, centre);
-  const std::size_t most = options.pool == Pool::norms ? rows.n() * rows.d() : options.max_entries;
-  Noise noise = take(rows, centre, most);
+  TailSummary s;
+  if (options.pool == Pool::norms) {
+    s.quantiles_error = s.log_moment_error = "norms are not symmetric: only hill applies to them.";
+    s.hill = hill(norms(rows, centre, options), {.tail = Tail::right});
+    return s;
+  }
+  const std::size_t d = rows.d();
+  const std::size_t width = std::clamp<std::size_t>(options.max_entries / rows.n(), 1, d);
+  Noise noise = take(rows, centre, width, [&](std::size_t j) {
+    return (d / width) * j + (d % width) * j / width;  // floor(j d / width), evenly spaced
+  });
   const bool centred = !centre.empty() || options.centre == Centre::none;
   if (!centred && options.centre == Centre::pairs) subtract_pairs(noise);
   Noise sums = noise;  // before the columns are centred by what was estimated from them
@@ -185,13 +208,7 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
     centre_columns(noise, options.centre);
     subtract_pairs(sums);
   }
-  TailSummary s;
-  if (options.pool == Pool::norms) {
-    s.quantiles_error = s.log_moment_error = "norms are not symmetric: only hill applies to them.";
-    attempt(s.hill, s.hill_error, [&] { return hill(norms(noise), {.tail = Tail::right}); });
-    if (!s.hill) throw Error(s.hill_error);
-    return s;
-  }
+  if (noise.n < 2) throw Error("a tail index of pairs of rows needs at least 4 rows.");
   if (options.standardise && noise.n >= noise::kFewest) standardise_columns(noise);
   const std::size_t group = noise.width;
   attempt(s.quantiles, s.quantiles_error, [&] { return noise::fit_grouped(noise.values, group); });

@@ -118,6 +118,12 @@ TEST(TailRows, NormsGoToHill) {
   EXPECT_FALSE(s.quantiles_error.empty());
   EXPECT_NEAR(s.hill->alpha, 1, 0.25);
   EXPECT_EQ(s.hill->n, 3000U);
+  // A few columns at a time make the same norms but for rounding.
+  const TailSummary thrifty =
+      tail_summary(m.rows(), {}, {.pool = Pool::norms, .max_entries = 9000});
+  EXPECT_NEAR(thrifty.hill->alpha, s.hill->alpha, 1e-9);
+  EXPECT_EQ(tail_summary(m.rows(), {}, {.pool = Pool::norms, .centre = Centre::pairs}).hill->n,
+            1500U);
 }
 
 TEST(TailRows, FloatsLimitsAndOddEntries) {
@@ -137,6 +143,8 @@ TEST(TailRows, FloatsLimitsAndOddEntries) {
   EXPECT_NEAR(odd.log_moment->alpha, all.log_moment->alpha, 0.1);
   EXPECT_THROW((void)tail_summary(Rows<float>(f.data(), 1, 50)), Error);
   EXPECT_THROW((void)tail_summary(Rows<float>(f.data(), 100, 0)), Error);
+  const Rows<float> three(f.data(), 3, 1000);
+  EXPECT_THROW((void)tail_summary(three, {}, {.centre = Centre::pairs}), Error);
   std::fill(f.begin(), f.end(), 1.0F);
   EXPECT_THROW((void)tail_summary(rows), Error);
 }
@@ -170,6 +178,7 @@ TEST(TailVerdict, SaysWhatToDo) {
       "tail index 1.3 (1.2-1.4): heavier than Gaussian; a median-type estimator is advisable.");
   EXPECT_EQ(verdict(2, 1.95, 2),
             "tail index 2 (1.95-2): no sign of heavy tails; the mean is fine.");
+  EXPECT_NE(verdict(1.5, 1.1, 1.9).find(": heavier than Gaussian"), std::string::npos);
   EXPECT_NE(verdict(0.8, 0.7, 0.9).find("no mean exists"), std::string::npos);
   EXPECT_NE(verdict(1.8, 1.4, 2).find("neither shown nor ruled out"), std::string::npos);
   EXPECT_NE(verdict(1.9, 1.85, 1.95).find("slightly heavier"), std::string::npos);
