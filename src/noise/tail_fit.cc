@@ -1,0 +1,119 @@
+// From a sample to the five quantiles of McCulloch's fit and the covariance of its distribution
+// function.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "medgrad/error.h"
+#include "noise/tail_parts.h"
+#include "noise/tail_quantiles.h"
+
+namespace medgrad {
+namespace noise {
+namespace {
+
+// McCulloch's continuity correction: the i-th smallest of n stands at (i - 1/2) / n, straight lines
+// between them. Partitions x instead of sorting it.
+FiveQuantiles sample_quantiles(std::vector<double>& x) {
+  FiveQuantiles q{};
+  auto done = x.begin();  // everything before is in place
+  const auto order_statistic = [&](std::size_t i) {
+    const auto at = x.begin() + static_cast<std::ptrdiff_t>(i);
+    if (at >= done) {
+      std::nth_element(done, at, x.end());
+      done = at + 1;
+    }
+    return *at;
+  };
+  const double n = static_cast<double>(x.size());
+  for (std::size_t k = 0; k < 5; ++k) {
+    const double place = std::clamp(n * kFitProbabilities[k] - 0.5, 0.0, n - 1);
+    const double below = std::floor(place), w = place - below;
+    const double a = order_statistic(static_cast<std::size_t>(below));
+    const double b = w > 0 ? order_statistic(static_cast<std::size_t>(below) + 1) : a;
+    q[k] = a == b || w == 0 ? a : (1 - w) * a + w * b;
+  }
+  return q;
+}
+
+FiveByFive independent_covariance(std::size_t n) {
+  FiveByFive c{};
+  for (std::size_t a = 0; a < 5; ++a) {
+    for (std::size_t b = 0; b < 5; ++b) {
+      const double low = kFitProbabilities[std::min(a, b)],
+                   high = kFitProbabilities[std::max(a, b)];
+      c[a][b] = low * (1 - high) / static_cast<double>(n);
+    }
+  }
+  return c;
+}
+
+// The same from what it is between groups, whatever it is within: sum over groups of s s^T with s
+// the group's excess of counts below the quantiles.
+FiveByFive grouped_covariance(std::span<const double> x, std::size_t group, std::size_t n,
+                              const FiveQuantiles& q) {
+  FiveByFive c{};
+  const std::size_t groups = (x.size() + group - 1) / group;
+  for (std::size_t g = 0; g < groups; ++g) {
+    FiveQuantiles s{};
+    for (const double v : x.subspan(g * group, std::min(group, x.size() - g * group))) {
+      if (std::isnan(v)) continue;
+      for (std::size_t k = 0; k < 5; ++k) s[k] += (v <= q[k] ? 1.0 : 0.0) - kFitProbabilities[k];
+    }
+    for (std::size_t a = 0; a < 5; ++a) {
+      for (std::size_t b = 0; b < 5; ++b) c[a][b] += s[a] * s[b];
+    }
+  }
+  const double size = static_cast<double>(n), count = static_cast<double>(groups);
+  // Few groups: Student's quantile in place of the normal one that the intervals use.
+  const double wider = student95(groups - 1) / kZ95;
+  for (FiveQuantiles& row : c) {
+    for (double& v : row) v *= wider * wider * count / ((count - 1) * size * size);
+  }
+  return c;
+}
+
+}  // namespace
+
+StableFit fit_grouped(std::span<const double> sample, std::size_t group) {
+  Cleaned cleaned = clean(sample);
+  const std::size_t n = cleaned.values.size();
+  if (n < kFewest) {
+    throw Error("the sample has " + std::to_string(n) +
+                " numbers; a fit by quantiles needs at least 20.");
+  }
+  const FiveQuantiles q = sample_quantiles(cleaned.values);
+  if (std::isinf(q.front()) || std::isinf(q.back())) {
+    throw Error(
+        "5 % or more of the sample on one side are infinite; a fit by quantiles needs "
+        "finite 5 % and 95 % quantiles.");
+  }
+  if (!(q[1] < q[3])) {
+    throw Error("the sample has no spread: its 25 % and 75 % quantiles are both " +
+                std::to_string(q[1]) + "; a fit by quantiles needs them to differ.");
+  }
+  StableFit fit = fit_quantiles(
+      q, group > 1 ? grouped_covariance(sample, group, n, q) : independent_covariance(n));
+  fit.n = n;
+  fit.missing = cleaned.missing;
+  fit.infinite = cleaned.infinite;
+  return fit;
+}
+
+}  // namespace noise
+
+StableFit fit_stable(std::span<const double> sample) { return noise::fit_grouped(sample, 1); }
+
+TailIndex StableFit::tail_index() const {
+  TailIndex t;
+  t.alpha = parameters.alpha;
+  t.interval = alpha;
+  t.method = TailMethod::quantiles;
+  t.n = n;
+  t.missing = missing;
+  t.infinite = infinite;
+  t.clamped = alpha_clamped;
+  return t;
+}
+
+}  // namespace medgrad

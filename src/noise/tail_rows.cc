@@ -1,0 +1,223 @@
+// All estimators at once, of a sample and of the rows of a matrix (gradient noise).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "medgrad/error.h"
+#include "noise/tail_parts.h"
+
+namespace medgrad {
+namespace {
+
+// Runs one estimator; an Error becomes its sentence.
+template <class Result, class Estimate>
+void attempt(std::optional<Result>& result, std::string& error, Estimate estimate) {
+  try {
+    result = estimate();
+  } catch (const Error& e) {
+    error = e.what();
+  }
+}
+
+TailSummary checked(TailSummary s) {
+  if (!s.quantiles && !s.hill && !s.log_moment) {
+    throw Error(!s.quantiles_error.empty() ? s.quantiles_error : s.hill_error);
+  }
+  return s;
+}
+
+// n x width numbers, row-major: the noise in some coordinates.
+struct Noise {
+  std::vector<double> values;
+  std::size_t n, width;
+  [[nodiscard]] double& at(std::size_t i, std::size_t j) { return values[i * width + j]; }
+};
+
+// `column(j)` tells which coordinate of the rows the j-th of `width` is.
+template <Real T, class Column>
+Noise take(const Rows<T>& rows, std::span<const double> centre, std::size_t width, Column column) {
+  Noise noise{std::vector<double>(rows.n() * width), rows.n(), width};
+  for (std::size_t i = 0; i < rows.n(); ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      const double c = centre.empty() ? 0 : centre[column(j)];
+      noise.at(i, j) = static_cast<double>(rows.row(i)[column(j)]) - c;
+    }
+  }
+  return noise;
+}
+
+// Each coordinate around its own centre.
+void centre_columns(Noise& noise, Centre how) {
+  std::vector<double> column;
+  for (std::size_t j = 0; j < noise.width; ++j) {
+    column.clear();
+    for (std::size_t i = 0; i < noise.n; ++i) {
+      const double v = noise.at(i, j);
+      if (!std::isnan(v)) column.push_back(v);
+    }
+    if (column.empty()) continue;
+    // Where half of a column is infinite it has no centre, and counts as missing.
+    double middle = how == Centre::mean ? noise::finite_mean(column) : noise::median(column);
+    if (std::isinf(middle)) middle = std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t i = 0; i < noise.n; ++i) noise.at(i, j) -= middle;
+  }
+}
+
+// Rows 2i minus 2i + 1; an odd one at the end is left out.
+void subtract_pairs(Noise& noise) {
+  const std::size_t pairs = noise.n / 2;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    for (std::size_t j = 0; j < noise.width; ++j) {
+      noise.at(i, j) = noise.at(2 * i, j) - noise.at(2 * i + 1, j);
+    }
+  }
+  noise.n = pairs;
+  noise.values.resize(pairs * noise.width);
+}
+
+// Each coordinate over its median absolute value. Where that is 0 (a coordinate that mostly does
+// not move) there is no scale, and the coordinate is left out as missing.
+void standardise_columns(Noise& noise) {
+  std::vector<double> sizes;
+  for (std::size_t j = 0; j < noise.width; ++j) {
+    sizes.clear();
+    for (std::size_t i = 0; i < noise.n; ++i) {
+      const double size = std::fabs(noise.at(i, j));
+      if (!std::isnan(size)) sizes.push_back(size);
+    }
+    const double scale = sizes.empty() ? 0 : noise::median(sizes);
+    const bool usable = scale > 0 && std::isfinite(scale);
+    for (std::size_t i = 0; i < noise.n; ++i) {
+      double& v = noise.at(i, j);
+      v = usable ? v / scale : std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+}
+
+// |row|_2 of every row without its NaNs, some columns at a time to hold little of the matrix.
+template <Real T>
+std::vector<double> norms(const Rows<T>& rows, std::span<const double> centre,
+                          const RowsOptions& options) {
+  const std::size_t step = std::clamp<std::size_t>(options.max_entries / rows.n(), 1, rows.d());
+  const bool pairs = centre.empty() && options.centre == Centre::pairs;
+  std::vector<double> result(pairs ? rows.n() / 2 : rows.n());
+  for (std::size_t first = 0; first < rows.d(); first += step) {
+    const std::size_t width = std::min(step, rows.d() - first);
+    Noise noise = take(rows, centre, width, [&](std::size_t j) { return first + j; });
+    if (pairs) {
+      subtract_pairs(noise);
+    } else if (centre.empty() && options.centre != Centre::none) {
+      centre_columns(noise, options.centre);
+    }
+    for (std::size_t i = 0; i < noise.n; ++i) {
+      for (std::size_t j = 0; j < width; ++j) {
+        if (std::isnan(noise.at(i, j))) noise.at(i, j) = 0;
+      }
+      const std::span<const double> row(&noise.at(i, 0), width);
+      const bool infinite =
+          std::any_of(row.begin(), row.end(), [](double v) { return std::isinf(v); });
+      result[i] = std::hypot(result[i], infinite ? kInfinity : L2{}.value(row));
+    }
+  }
+  return result;
+}
+
+// Adds up floor(sqrt(n)) rows at a time.
+TailIndex log_moment_rows(Noise& noise) {
+  const std::size_t m = static_cast<std::size_t>(std::sqrt(static_cast<double>(noise.n)));
+  const std::size_t blocks = m < 2 ? 0 : noise.n / m;
+  if (blocks < 4) {
+    throw Error("there are " + std::to_string(noise.n) +
+                " independent rows; the log-moment estimator needs at least 16.");
+  }
+  TailIndex counts;
+  double largest = 0;
+  for (const double v : noise.values) {
+    counts.missing += std::isnan(v) ? 1 : 0;
+    counts.infinite += std::isinf(v) ? 1 : 0;
+    counts.zeros += v == 0 ? 1 : 0;
+    if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+  }
+  for (double& v : noise.values) {
+    if (std::isinf(v)) v = std::copysign(largest, v);
+  }
+  std::vector<double> terms;
+  const std::size_t size = m * noise.width;
+  for (std::size_t b = 0; b < blocks; ++b) {
+    double term = 0;
+    const std::span<const double> block(&noise.values[b * size], size);
+    if (noise::log_moment_term(block, m, noise.width, term)) terms.push_back(term);
+  }
+  if (terms.size() < 4) {
+    throw Error(
+        "nearly all coordinates hold zeros or nothing; the log-moment estimator needs "
+        "continuous noise.");
+  }
+  TailIndex t = noise::from_terms(terms);
+  t.n = terms.size() * size;
+  t.k = m;
+  t.missing = counts.missing;
+  t.infinite = counts.infinite;
+  t.zeros = counts.zeros;
+  return t;
+}
+
+template <Real T>
+void check(const Rows<T>& rows, std::span<const double> centre) {
+  if (rows.n() < 2 || rows.d() == 0) {
+    throw Error("a tail index of rows needs at least 2 rows of at least 1 entry; there are " +
+                std::to_string(rows.n()) + " of " + std::to_string(rows.d()) + ".");
+  }
+  if (!centre.empty() && centre.size() != rows.d()) {
+    throw Error("the centre has " + std::to_string(centre.size()) + " entries, the rows have " +
+                std::to_string(rows.d()) + ".");
+  }
+}
+
+}  // namespace
+
+TailSummary tail_summary(std::span<const double> sample) {
+  TailSummary s;
+  attempt(s.quantiles, s.quantiles_error, [&] { return fit_stable(sample); });
+  attempt(s.hill, s.hill_error, [&] { return hill(sample, {.centre = Centre::median}); });
+  attempt(s.log_moment, s.log_moment_error,
+          [&] { return log_moment(sample, {.centre = Centre::pairs}); });
+  return checked(std::move(s));
+}
+
+template <Real T>
+TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
+                         const RowsOptions& options) {
+  check(rows, centre);
+  TailSummary s;
+  if (options.pool == Pool::norms) {
+    s.quantiles_error = s.log_moment_error = "norms are not symmetric: only hill applies to them.";
+    s.hill = hill(norms(rows, centre, options), {.tail = Tail::right});
+    return s;
+  }
+  const std::size_t d = rows.d();
+  const std::size_t width = std::clamp<std::size_t>(options.max_entries / rows.n(), 1, d);
+  Noise noise = take(rows, centre, width, [&](std::size_t j) {
+    return (d / width) * j + (d % width) * j / width;  // floor(j d / width), evenly spaced
+  });
+  const bool centred = !centre.empty() || options.centre == Centre::none;
+  if (!centred && options.centre == Centre::pairs) subtract_pairs(noise);
+  Noise sums = noise;  // before the columns are centred by what was estimated from them
+  if (!centred && options.centre != Centre::pairs) {
+    centre_columns(noise, options.centre);
+    subtract_pairs(sums);
+  }
+  if (noise.n < 2) throw Error("a tail index of pairs of rows needs at least 4 rows.");
+  if (options.standardise && noise.n >= noise::kFewest) standardise_columns(noise);
+  const std::size_t group = noise.width;
+  attempt(s.quantiles, s.quantiles_error, [&] { return noise::fit_grouped(noise.values, group); });
+  attempt(s.hill, s.hill_error, [&] { return noise::hill_grouped(noise.values, group, {}); });
+  attempt(s.log_moment, s.log_moment_error, [&] { return log_moment_rows(sums); });
+  return checked(std::move(s));
+}
+
+template TailSummary tail_summary(const Rows<float>&, std::span<const double>, const RowsOptions&);
+template TailSummary tail_summary(const Rows<double>&, std::span<const double>, const RowsOptions&);
+
+}  // namespace medgrad
