@@ -1,0 +1,276 @@
+// medgrad noise: samples, densities and probabilities of heavy-tailed noise, and what tail data
+// has.
+#include "medgrad/noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "command.h"
+#include "medgrad/error.h"
+#include "medgrad/io.h"
+#include "medgrad/registry.h"
+#include "medgrad/stable.h"
+#include "medgrad/tail_index.h"
+#include "method_choice.h"
+#include "streams.h"
+
+namespace medgrad::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no infinities; they are words there.
+Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(text_of(x)); }
+
+// A function of a stable law, by the name of the action.
+struct Function {
+  std::string_view name;
+  double (Stable::*call)(double) const;
+};
+constexpr Function kFunctions[] = {{"pdf", &Stable::pdf},
+                                   {"log-pdf", &Stable::log_pdf},
+                                   {"cdf", &Stable::cdf},
+                                   {"survival", &Stable::survival},
+                                   {"quantile", &Stable::quantile}};
+
+class Noise final : public Command {
+ public:
+  std::string_view name() const override { return "noise"; }
+  std::string_view summary() const override {
+    return "sample heavy-tailed noise, evaluate stable laws, and tell the tail index of data";
+  }
+  std::string_view usage() const override {
+    return "sample|pdf|log-pdf|cdf|survival|quantile|fit [options] [FILE]";
+  }
+
+  void declare(Options& options) override {
+    options.argument("ACTION", action_, "what to do (see above)");
+    options.argument("FILE", file_,
+                     "points or data (.csv, .npy; - or nothing: standard input); not for sample");
+    options.value("--x", x_, "LIST", "points between commas, instead of a file");
+    options.value("-n", n_, "N", "sample: number of rows (default 1)");
+    options.value("-d", d_, "D", "sample: length of a row (default 1)");
+    options.value("--model", model_, "NAME",
+                  "sample: the noise, one of the below (default stable)");
+    options.flag("--elliptical", elliptical_, "sample: the same as --model elliptical");
+    options.value("--stream", stream_, "K", "sample: number of an independent stream (default 0)");
+    options.value("--form", form_, "F", "S0 (default) or S1: Nolan's forms of a stable law");
+    for (const Entry<NoiseModel>& entry : noises()) {
+      for (const Parameter& parameter : entry.parameters) {
+        if (parameter.name == "form") continue;
+        const auto [it, is_new] = given_.try_emplace(std::string(parameter.name));
+        if (is_new) options.value("--" + it->first, it->second, "X", "");
+      }
+    }
+    output_.declare(options);
+  }
+  std::string details() const override;
+
+  void run(const Common& common) override {
+    check_word("--form", form_, {"S0", "S1"});
+    output_.check();
+    if (action_ == "sample") return sample(common);
+    if (action_ == "fit") return fit(common);
+    const auto* const function = std::ranges::find(kFunctions, action_, &Function::name);
+    if (function == std::end(kFunctions)) {
+      constexpr std::string_view kActions[] = {"sample",   "pdf",      "log-pdf", "cdf",
+                                               "survival", "quantile", "fit"};
+      throw Error(action_.empty() ? "an action has to be named: sample, pdf, log-pdf, cdf, "
+                                    "survival, quantile or fit."
+                                  : "'" + action_ + "' is no action of noise; the nearest is '" +
+                                        std::string(nearest(action_, kActions)) + "'.");
+    }
+    evaluate(*function, common);
+  }
+
+ private:
+  [[nodiscard]] NoiseModel model() const;
+  void sample(const Common& common) const;
+  [[nodiscard]] std::vector<double> points() const;
+  void evaluate(const Function& function, const Common& common) const;
+  void fit(const Common& common) const;
+
+  std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_ = "S0";
+  bool elliptical_ = false;
+  std::map<std::string, std::string, std::less<>> given_;  // stable addresses: options write here
+  RowOutput output_;
+};
+
+std::string Noise::details() const {
+  std::vector<TextRow> rows;
+  for (const Entry<NoiseModel>& entry : noises()) {
+    std::string right = std::string(entry.meaning) + "\n" + std::string(entry.formula);
+    for (const Parameter& parameter : entry.parameters) {
+      if (parameter.name == "form") continue;
+      right += "\n--" + std::string(parameter.name) + "  " + describe(parameter);
+    }
+    rows.emplace_back(entry.name, right);
+  }
+  return "\nnoises, each with its parameters:\n" + columns(rows);
+}
+
+// The model of the options; a stable law needs its alpha said.
+NoiseModel Noise::model() const {
+  if (elliptical_ && !model_.empty())
+    throw Error("--elliptical and --model both name the noise; give one of them.");
+  const Entry<NoiseModel>& entry = find_noise(elliptical_      ? "elliptical"
+                                              : model_.empty() ? "stable"
+                                                               : model_);
+  ParameterValues values;
+  for (const auto& [name, text] : given_)
+    if (!text.empty()) values.emplace(name, to_number("--" + name, text));
+  const auto alpha = std::ranges::find(entry.parameters, "alpha", &Parameter::name);
+  if (alpha != entry.parameters.end() && !values.contains("alpha")) {
+    throw Error(std::string(entry.name) + " noise needs --alpha (" + alpha->range() + ").");
+  }
+  if (entry.name == "stable") values["form"] = form_ == "S1" ? 1 : 0;
+  return entry.make(values);
+}
+
+// Rows in blocks: constant memory however many there are. The numbers depend on the seed, the
+// stream and their place alone.
+void Noise::sample(const Common& common) const {
+  const NoiseModel noise = model();
+  if (!file_.empty() || !x_.empty())
+    throw Error("noise sample reads nothing; it has no FILE or --x.");
+  const std::uint64_t n = to_whole_number("-n", n_, 0), d = to_whole_number("-d", d_, 1);
+  const std::uint64_t seed = to_whole_number("--seed", common.seed, 0);
+  const std::uint64_t stream = to_whole_number("--stream", stream_, 0);
+  if (d > (std::uint64_t{1} << 32))
+    throw Error("-d is " + d_ + "; at most 4294967296 is possible.");
+  const std::size_t block = static_cast<std::size_t>(std::min<std::uint64_t>(
+      std::max<std::uint64_t>(1, (std::uint64_t{1} << 17) / d), std::max<std::uint64_t>(n, 1)));
+  const auto pool = make_pool(common, block * d);
+  RowWriter writer = output_.open();
+  {
+    Progress progress(common, n);
+    std::vector<double> rows(block * d);
+    for (std::uint64_t first = 0; first < n; first += block) {
+      const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(block, n - first));
+      const std::span<double> part = std::span(rows).first(count * d);
+      medgrad::sample(noise, part, d, seed, stream, first, pool.get());
+      for (std::size_t i = 0; i < count; ++i) {
+        writer.write(std::span<const double>(part.subspan(i * d, d)));
+        progress.row();
+      }
+    }
+  }
+  writer.commit();
+}
+
+std::vector<double> Noise::points() const {
+  std::vector<double> x;
+  if (!x_.empty()) {
+    if (!file_.empty()) throw Error("--x and a FILE both give points; give one of them.");
+    for (std::size_t begin = 0; begin <= x_.size();) {
+      const std::size_t end = std::min(x_.find(',', begin), x_.size());
+      x.push_back(to_number("--x", x_.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+    return x;
+  }
+  RowReader reader(file_.empty() ? "-" : file_);
+  std::vector<double> row(reader.dimension());
+  while (reader.next(std::span<double>(row))) x.insert(x.end(), row.begin(), row.end());
+  return x;
+}
+
+void Noise::evaluate(const Function& function, const Common& common) const {
+  if (elliptical_ || (!model_.empty() && find_noise(model_).name != "stable"))
+    throw Error(action_ + " is there for stable noise only.");
+  const Stable law(std::get<StableParameters>(model()));
+  const std::vector<double> x = points();
+  std::vector<double> y(x.size());
+  const auto pool = make_pool(common, std::size_t{1} << 16);
+  if (action_ == "pdf") {
+    law.pdf(x, y, pool.get());
+  } else if (action_ == "cdf") {
+    law.cdf(x, y, pool.get());
+  } else {
+    for_each(pool.get(), x.size(), [&](std::size_t i) { y[i] = (law.*function.call)(x[i]); });
+  }
+  if (output_.is_json()) {
+    Json xs = Json::array(), ys = Json::array();
+    for (const double v : x) xs.push_back(json_number(v));
+    for (const double v : y) ys.push_back(json_number(v));
+    return write_file(output_.path(), Json{{"x", xs}, {action_, ys}}.dump() + "\n");
+  }
+  RowWriter writer = output_.open();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double row[] = {x[i], y[i]};
+    writer.write(std::span<const double>(row));
+  }
+  writer.commit();
+}
+
+// One estimate with its interval.
+struct Line {
+  std::string name;
+  double value;
+  Interval interval;
+};
+
+std::vector<Line> lines_of(const TailSummary& summary, StableForm form) {
+  std::vector<Line> lines;
+  if (summary.quantiles) {
+    const StableFit& fit = *summary.quantiles;
+    const StableParameters p = convert(fit.parameters, form);
+    const double moved = p.location - fit.parameters.location;
+    lines = {{"alpha", p.alpha, fit.alpha},
+             {"beta", p.beta, fit.beta},
+             {"scale", p.scale, fit.scale},
+             {"location", p.location, {fit.location.low + moved, fit.location.high + moved}}};
+  }
+  if (summary.hill) lines.push_back({"hill", summary.hill->alpha, summary.hill->interval});
+  if (summary.log_moment)
+    lines.push_back({"log-moment", summary.log_moment->alpha, summary.log_moment->interval});
+  return lines;
+}
+
+// A column of numbers is a sample; longer rows are vectors, and what is told is their noise around
+// their componentwise median.
+void Noise::fit(const Common& common) const {
+  for (const auto& [name, text] : given_)
+    if (!text.empty()) throw Error("noise fit estimates --" + name + "; it cannot be given.");
+  const std::string files[] = {file_.empty() ? "-" : file_};
+  if (!x_.empty()) throw Error("noise fit reads a FILE; it has no --x.");
+  const AnyMatrix any = read_matrix(files);
+  const TailSummary summary = std::visit(
+      [](const auto& matrix) {
+        if (matrix.d() > 1 && matrix.n() > 1) return tail_summary(matrix.rows());
+        std::vector<double> values;
+        for (std::size_t i = 0; i < matrix.n(); ++i)
+          values.insert(values.end(), matrix.row(i).begin(), matrix.row(i).end());
+        return tail_summary(values);
+      },
+      any);
+  const auto lines = lines_of(summary, form_ == "S1" ? StableForm::S1 : StableForm::S0);
+  if (output_.is_json()) {
+    Json json = {{"form", form_}};
+    for (const Line& line : lines) {
+      json[line.name] = json_number(line.value);
+      json["intervals"][line.name] = {json_number(line.interval.low),
+                                      json_number(line.interval.high)};
+    }
+    json["verdict"] = summary.verdict();
+    return write_file(output_.path(), json.dump(2) + "\n");
+  }
+  std::string text = "# what,estimate,low,high (95 % intervals; location in " + form_ + ")\n";
+  for (const Line& line : lines) {
+    text += line.name;
+    for (const double v : {line.value, line.interval.low, line.interval.high})
+      text += "," + text_of(v);
+    text += "\n";
+  }
+  write_file(output_.path(), text);
+  warn(common, summary.verdict());
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_noise() { return std::make_unique<Noise>(); }
+
+}  // namespace medgrad::app
