@@ -56,8 +56,11 @@ class Aggregate final : public Command {
     const std::vector<double> weights = read_weights(n);
     const std::vector<T> center = read_center<T>(d);
     const auto pool = make_pool(common, n * d);
-    const SampleOptions<T> options{
-        .weights = weights, .center = center, .non_finite = non_finite, .pool = pool.get()};
+    const SampleOptions<T> options{.weights = weights,
+                                   .center = center,
+                                   .non_finite = non_finite,
+                                   .pool = pool.get(),
+                                   .objective = !stats_.empty()};
     RowWriter writer = output_.open();
     std::optional<OutputFile> stats;
     if (!stats_.empty()) stats.emplace(stats_);

@@ -45,13 +45,16 @@ std::vector<Item> items_of(std::span<const Entry<Made>> entries) {
 }
 
 std::vector<Section> sections() {
-  return {{"methods", "Online methods", "medgrad estimate METHOD follows a stream of vectors g.",
-           items_of(online_methods())},
-          {"distances", "Distances", "medgrad prox DISTANCE; what the methods are made of.",
-           items_of(distances())},
-          {"aggregators", "Aggregators",
-           "medgrad aggregate METHOD makes one vector of the rows x_1 ... x_n.",
-           items_of(sample_methods())}};
+  return {
+      {"methods", "Online methods", "medgrad estimate METHOD follows a stream of vectors g.",
+       items_of(online_methods())},
+      {"distances", "Distances", "medgrad prox DISTANCE; what the methods are made of.",
+       items_of(distances())},
+      {"aggregators", "Aggregators",
+       "medgrad aggregate METHOD makes one vector of the rows x_1 ... x_n.",
+       items_of(sample_methods())},
+      {"noises", "Noises", "medgrad noise sample --model NAME; what gradients are disturbed by.",
+       items_of(noises())}};
 }
 
 // Infinity has no number in JSON; it is the string "inf", as on the command line.
@@ -134,12 +137,14 @@ class List final : public Command {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view summary() const override {
-    return "the methods, distances and aggregators there are, with formulas, parameters and "
-           "defaults";
+    return "the methods, distances, aggregators and noises there are, with formulas, parameters "
+           "and defaults";
   }
-  std::string_view usage() const override { return "[methods|distances|aggregators] [options]"; }
+  std::string_view usage() const override {
+    return "[methods|distances|aggregators|noises] [options]";
+  }
   void declare(Options& options) override {
-    options.argument("WHAT", what_, "methods, distances or aggregators (default: all)");
+    options.argument("WHAT", what_, "methods, distances, aggregators or noises (default: all)");
     options.value("--format", format_, "F", "text (default), json or markdown");
   }
 
@@ -147,7 +152,7 @@ class List final : public Command {
     check_word("--format", format_, {"text", "json", "markdown"});
     std::vector<Section> chosen = sections();
     if (!what_.empty()) {
-      check_word("what to list", what_, {"methods", "distances", "aggregators"});
+      check_word("what to list", what_, {"methods", "distances", "aggregators", "noises"});
       std::erase_if(chosen, [this](const Section& section) { return section.name != what_; });
     }
     if (format_ == "json") {

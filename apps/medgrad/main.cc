@@ -25,6 +25,7 @@ Commands all_commands() {
   commands.push_back(make_project());
   commands.push_back(make_estimate());
   commands.push_back(make_aggregate());
+  commands.push_back(make_noise());
   return commands;
 }
 

@@ -30,7 +30,7 @@ void RowOutput::check() const {
     throw Error("--format npy is binary and not for a terminal; give a file with --out.");
 }
 
-RowWriter RowOutput::open() const { return {out_.empty() ? "-" : out_, format()}; }
+RowWriter RowOutput::open() const { return {path(), format()}; }
 
 void NonFiniteOption::declare(Options& options) {
   options.value("--non-finite", text_, "HOW",

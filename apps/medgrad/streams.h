@@ -22,6 +22,9 @@ class RowOutput {
   // Checks both before anything is read or computed.
   void check() const;
   [[nodiscard]] RowWriter open() const;
+  // For results that are no rows in JSON: is it asked for, and where to write it.
+  [[nodiscard]] bool is_json() const { return format() == FileFormat::json; }
+  [[nodiscard]] std::string path() const { return out_.empty() ? "-" : out_; }
 
  private:
   [[nodiscard]] FileFormat format() const;
