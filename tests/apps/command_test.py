@@ -97,7 +97,7 @@ class Everything(CommandTest):
                 for parameter in entry["parameters"]:
                     self.assertEqual(parameter["required"], parameter["default"] is None)
         self.assertIn(b"| `vclip`", self.good("list", "--format", "markdown"))
-        self.bad("must be methods, distances or aggregators", "list", "everything")
+        self.bad("must be methods, distances, aggregators or noises", "list", "everything")
         self.bad("must be text, json or markdown", "list", "--format", "xml")
 
     def test_doctor(self):
