@@ -6,6 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/columns.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -25,6 +26,9 @@ bool AllFinite(const T* const* rows, std::size_t n, std::size_t begin, std::size
     const T* HWY_RESTRICT x = rows[i];
     std::size_t j = begin;
     for (; j + 4 * N <= end; j += 4 * N) {
+      // The same row's part of the next block: many rows in turn are more than hardware follows.
+      for (std::size_t line = 0; line < 4 * N * sizeof(T); line += 64)
+        hwy::Prefetch(reinterpret_cast<const char*>(x + j + (end - begin)) + line);
       s0 = hn::Add(s0, hn::Mul(zero, hn::LoadU(d, x + j)));
       s1 = hn::Add(s1, hn::Mul(zero, hn::LoadU(d, x + j + N)));
       s2 = hn::Add(s2, hn::Mul(zero, hn::LoadU(d, x + j + 2 * N)));
@@ -79,8 +83,10 @@ bool MediansOf(const T* const* rows, std::size_t begin, std::size_t end, T* HWY_
   for (std::size_t i = 0; i < N; ++i) local[i] = rows[i];
   std::size_t j = begin;
   auto alarm = hn::Zero(d);
-  for (; j + hn::Lanes(d) <= end; j += hn::Lanes(d))
+  for (; j + hn::Lanes(d) <= end; j += hn::Lanes(d)) {
+    for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(local[i] + j + 1024 / sizeof(T));
     hn::StoreU(MedianOf<N>(d, local, j, alarm, kAll), d, out + (j - begin));
+  }
   const hn::CappedTag<T, 1> one;
   auto tail_alarm = hn::Zero(one);
   for (; j < end; ++j)
