@@ -1,0 +1,219 @@
+#include "noise/integral.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <span>
+
+#include "noise/quadrature.h"
+
+namespace medgrad::noise {
+namespace {
+
+// psi and phi stay normal doubles up to here.
+constexpr double kEnd = 700;
+
+// The scaled integrand of one point: what both quadratures call.
+struct Integrand {
+  const Angles& angles;
+  const Place& place;
+  const Center& center;
+  Weight weight;
+  double shift;  // against underflow: 1 over the weight at the centre
+
+  void operator()(std::span<const double> s, double* out) const {
+    integrand(angles, place, weight, center.floor, shift, s.data(), out, s.size());
+  }
+};
+
+// The trapezoidal rule in v with s = center +- width (v + 1 - e^{-v}). Where g falls off as e^{w},
+// the integrand falls off double-exponentially on both sides.
+class Trapezoid {
+ public:
+  Trapezoid(const Integrand& f, double direction) : f_(f), scale_(direction * f.center.width) {}
+
+  // False where 7 halvings of the step do not settle it.
+  bool run(double& result) {
+    if (!first()) return false;
+    // A halving squares the error, or nearly. Above a high floor, g - floor is known less well.
+    const double tolerance = std::max(1e-8, 1e-14 * f_.center.floor);
+    double h = kFirst, old = sum_ * h;
+    for (int level = 0; level < 7; ++level) {
+      add(lowest_ * kFirst + h / 2, h, static_cast<std::size_t>((highest_ - lowest_) * kFirst / h));
+      h /= 2;
+      result = sum_ * h;
+      if (std::fabs(result - old) <= tolerance * result) {
+        result *= std::fabs(scale_);
+        return true;
+      }
+      old = result;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr double kFirst = 0.4;
+  static constexpr int kBlock = 4, kMost = 2048;
+
+  // Outwards from v = 0 in blocks until nothing comes any more; the extent is then fixed.
+  bool first() {
+    bool more = true;
+    for (highest_ = 0; more; highest_ += kBlock) {
+      if (highest_ > kMost) return false;
+      more = block(highest_, highest_ + kBlock - 1);
+    }
+    more = true;
+    for (lowest_ = 0; more; lowest_ -= kBlock) {
+      if (lowest_ < -64) return false;
+      more = block(lowest_ - 1, lowest_ - kBlock);
+    }
+    return sum_ > 0;
+  }
+
+  // Adds nodes from `near` to `far`; is the last one still felt?
+  bool block(int near, int far) {
+    const double last = add(kFirst * std::min(near, far), kFirst, kBlock, far < near);
+    return last > 1e-16 * sum_;
+  }
+
+  // Adds n nodes from v on; returns the summand of the first or last of them.
+  double add(double v, double step, std::size_t n, bool give_first = false) {
+    std::array<double, 32> s, m, out;
+    double edge = 0;
+    for (std::size_t begin = 0; begin < n; begin += s.size()) {
+      const std::size_t count = std::min(s.size(), n - begin);
+      for (std::size_t i = 0; i < count; ++i) {
+        const double u = v + step * static_cast<double>(begin + i), e = std::exp(-u);
+        s[i] = f_.center.s + scale_ * (u + 1 - e);
+        m[i] = std::fabs(s[i]) < kEnd ? 1 + e : 0;
+        s[i] = std::clamp(s[i], -kEnd, kEnd);
+      }
+      f_(std::span<const double>(s).first(count), out.data());
+      for (std::size_t i = 0; i < count; ++i) sum_ += out[i] * m[i];
+      edge = give_first && begin == 0 ? out[0] * m[0] : edge;
+      if (!give_first) edge = out[count - 1] * m[count - 1];
+    }
+    return edge;
+  }
+
+  const Integrand& f_;
+  double scale_;
+  double sum_ = 0;
+  int lowest_ = 0, highest_ = 0;
+};
+
+// Adaptive quadrature, for integrands with several scales: cut at all of them.
+double by_panels(const Integrand& f, double direction) {
+  std::array<double, 24> cuts{};
+  std::size_t count = 0;
+  const auto cut = [&](double s) { cuts[count++] = std::clamp(s, -kEnd, kEnd); };
+  for (const double w : {-40.0, -12.0, -4.0, -1.5, 0.0, 1.0, 2.0, 3.2, 5.0, 10.0}) {
+    cut(f.center.s + direction * w * f.center.width);
+  }
+  const Angles& a = f.angles;
+  if (a.rho > 0) cut(std::log(a.rho / a.length));
+  if (a.omega > 0) cut(std::log(a.length / a.omega));
+  for (const double s : {-kEnd, -45.0, -12.0, -3.0, 0.0, 3.0, 12.0, 45.0, kEnd}) cut(s);
+  std::sort(cuts.begin(), cuts.begin() + static_cast<std::ptrdiff_t>(count));
+  return integrate(f, std::span<const double>(cuts).first(count),
+                   std::max(1e-12, 1e-15 * f.center.floor));
+}
+
+// A value of log(g - floor), increasing in u = +-s.
+struct Sample {
+  double u, height, slope;
+};
+
+class Search {
+ public:
+  Search(const Angles& angles, const Place& place)
+      : angles_(angles), place_(place), sign_(angles.rising() ? 1 : -1) {}
+
+  Center run() {
+    static constexpr std::array<double, 16> kGrid = {-700, -300, -120, -50, -20, -8,  -3,  -1,
+                                                     1,    3,    8,    20,  50,  120, 300, 700};
+    look(kGrid);
+    // g is bounded from below on the light side: there its height above the floor counts.
+    bottom_ = std::exp(std::min(samples_[0].height, kEnd));
+    if (samples_[0].height > -3) floor_ = bottom_;
+    if (floor_ > 0) {
+      for (Sample& sample : samples_) raise(sample);
+    }
+    Sample low = samples_.front(), high = samples_.back();
+    for (const Sample& sample : samples_) {
+      if (sample.height <= 0) low = sample;
+    }
+    for (auto i = samples_.rbegin(); i != samples_.rend(); ++i) {
+      if (i->height > 0) high = *i;
+    }
+    return narrow(low, high);
+  }
+
+ private:
+  // Both tangents, the chord and the middle, all at once: one of them comes close.
+  Center narrow(Sample low, Sample high) {
+    for (int round = 0; round < 60; ++round) {
+      const Sample& best = -low.height < high.height ? low : high;
+      if (std::fabs(best.height) < 0.3 || !(high.u - low.u > 1e-15 * std::fabs(low.u))) break;
+      const auto inside = [&](double u, double otherwise) {
+        return u > low.u && u < high.u ? u : otherwise;
+      };
+      const double middle = low.u + (high.u - low.u) / 2;
+      const double span = (high.u - low.u) / 4;
+      std::array<double, 4> u = {
+          inside(low.u - low.height / low.slope, low.u + span),
+          inside(high.u - high.height / high.slope, high.u - span),
+          inside(low.u - low.height * (high.u - low.u) / (high.height - low.height), middle),
+          middle};
+      look(u);
+      for (std::size_t i = 0; i < u.size(); ++i) {
+        Sample& sample = samples_[i];
+        if (floor_ > 0) raise(sample);
+        if (sample.height <= 0 && sample.u > low.u) low = sample;
+        if (sample.height > 0 && sample.u < high.u) high = sample;
+      }
+    }
+    const Sample& best = -low.height < high.height ? low : high;
+    return {sign_ * best.u, 1 / std::clamp(std::fabs(best.slope), 0.02, 1e12), bottom_, floor_};
+  }
+
+  template <std::size_t kCount>
+  void look(const std::array<double, kCount>& u) {
+    std::array<double, kCount> s, values, slopes;
+    for (std::size_t i = 0; i < kCount; ++i) s[i] = sign_ * u[i];
+    log_g(angles_, place_, s.data(), values.data(), slopes.data(), kCount);
+    for (std::size_t i = 0; i < kCount; ++i) samples_[i] = {u[i], values[i], sign_ * slopes[i]};
+  }
+
+  void raise(Sample& sample) const {
+    const double g = std::exp(std::min(sample.height, kEnd));
+    const double above = std::max(g - floor_, 1e-300);
+    sample.height = std::log(above);
+    sample.slope *= g / above;
+  }
+
+  const Angles& angles_;
+  const Place& place_;
+  double sign_;
+  double bottom_ = 0, floor_ = 0;
+  std::array<Sample, 16> samples_{};
+};
+
+}  // namespace
+
+Center find_center(const Angles& angles, const Place& place) { return Search(angles, place).run(); }
+
+double log_integral(const Angles& angles, const Place& place, const Center& center, Weight weight) {
+  if (center.floor > 1e12) return -center.floor;  // next to it nothing else counts
+  const double shift = weight == Weight::density ? std::fabs(center.s)
+                       : weight == Weight::psi   ? std::max(-center.s, 0.0)
+                                                 : std::max(center.s, 0.0);
+  const Integrand f{angles, place, center, weight, shift};
+  const double direction = angles.rising() ? 1 : -1;
+  double value = 0;
+  if (!Trapezoid(f, direction).run(value)) value = by_panels(f, direction);
+  return std::log(value) - shift - center.floor;
+}
+
+}  // namespace medgrad::noise
