@@ -171,26 +171,58 @@ void LogG(const Angles& a, const Place& p, const double* s, double* log_g, doubl
   });
 }
 
-void Integrand(const Angles& a, const Place& p, Weight weight, double floor, double shift,
-               const double* s, double* out, std::size_t n) {
-  Dispatch(a, p, [&](const auto& evaluate) HWY_ATTR {
+template <class E>
+HWY_INLINE V ValueAt(const Integrand& f, const E& evaluate, V s) {
+  const V zero = hn::Zero(D()), end = Const(kEnd);
+  const V size = hn::Abs(s);
+  const Position at(f.angles, hn::Max(hn::Min(s, end), hn::Neg(end)));
+  const Value value = evaluate(at);
+  const V log_g = hn::Min(value.log_g, Const(700));
+  const V g = hn::Exp(D(), log_g);
+  // The logarithm of psi phi, psi or phi, up to factors between 1/2 and 1.
+  const V lean = f.weight == Weight::density ? hn::Neg(size)
+                 : f.weight == Weight::psi   ? hn::Min(s, zero)
+                                             : hn::Min(hn::Neg(s), zero);
+  const V exponent =
+      hn::Add(hn::Sub(log_g, hn::Sub(g, Const(f.floor))), hn::Add(lean, Const(f.shift)));
+  // Exp is not made for arguments past 706, and what is below e^-700 counts for nothing.
+  const M counts = hn::And(hn::Gt(exponent, Const(-700)), hn::Le(size, end));
+  const V scaled = hn::Exp(D(), hn::Min(hn::Max(exponent, Const(-700)), Const(700)));
+  const V factor = f.weight == Weight::density ? hn::Div(at.far, at.one_plus)
+                                               : hn::Mul(at.far, hn::Abs(value.slope));
+  return hn::IfThenElseZero(counts, hn::Mul(scaled, factor));
+}
+
+void Values(const Integrand& f, const double* s, double* out, std::size_t n) {
+  Dispatch(f.angles, f.place, [&](const auto& evaluate) HWY_ATTR {
     Blocks(s, n, [&](std::size_t i, std::size_t count, V v) HWY_ATTR {
-      const Position at(a, v);
-      const Value value = evaluate(at);
-      const V capped = hn::Min(value.log_g, Const(700));
-      const V g = hn::Exp(D(), capped);
-      const V zero = hn::Zero(D());
-      // The logarithm of psi phi, psi or phi, up to factors between 1/2 and 1.
-      const V lean = weight == Weight::density ? hn::Neg(hn::Abs(v))
-                     : weight == Weight::psi   ? hn::Min(v, zero)
-                                               : hn::Min(hn::Neg(v), zero);
-      const V exponent =
-          hn::Add(hn::Sub(capped, hn::Sub(g, Const(floor))), hn::Add(lean, Const(shift)));
-      const V size = hn::Exp(D(), hn::Min(exponent, Const(700)));
-      const V factor = weight == Weight::density ? hn::Div(at.far, at.one_plus)
-                                                 : hn::Mul(at.far, hn::Abs(value.slope));
-      Store(hn::IfThenElseZero(hn::Gt(size, zero), hn::Mul(size, factor)), out + i, count);
+      Store(ValueAt(f, evaluate, v), out + i, count);
     });
+  });
+}
+
+void SumNodes(const Integrand& f, const Nodes& nodes, Summands& result) {
+  Dispatch(f.angles, f.place, [&](const auto& evaluate) HWY_ATTR {
+    V sum = hn::Zero(D()), first = sum, last = sum;
+    const V one = Const(1), index = hn::Iota(D(), 0);
+    for (std::size_t i = 0; i < nodes.n; i += kWidth) {
+      const V v =
+          hn::Add(Const(nodes.start),
+                  hn::Mul(Const(nodes.step), hn::Add(index, Const(static_cast<double>(i)))));
+      const V e = hn::Exp(D(), hn::Neg(v));
+      const V s =
+          hn::Add(Const(nodes.center), hn::Mul(Const(nodes.scale), hn::Sub(hn::Add(v, one), e)));
+      last = hn::Mul(ValueAt(f, evaluate, s), hn::Add(one, e));
+      if (i == 0) first = last;
+      sum = hn::Add(sum, last);
+    }
+    double lanes[kWidth];
+    hn::StoreU(sum, D(), lanes);
+    result.sum = 0;
+    for (const double lane : lanes) result.sum += lane;
+    result.first = hn::GetLane(first);
+    hn::StoreU(last, D(), lanes);
+    result.last = lanes[kWidth - 1];
   });
 }
 
@@ -206,7 +238,8 @@ HWY_AFTER_NAMESPACE();
 namespace medgrad::noise {
 
 HWY_EXPORT(LogG);
-HWY_EXPORT(Integrand);
+HWY_EXPORT(Values);
+HWY_EXPORT(SumNodes);
 
 namespace {
 
@@ -266,10 +299,16 @@ void log_g(const Angles& angles, const Place& place, const double* s, double* lo
   HWY_DYNAMIC_DISPATCH(LogG)(angles, place, s, log_g, slope, n);
 }
 
-void integrand(const Angles& angles, const Place& place, Weight weight, double floor, double shift,
-               const double* s, double* out, std::size_t n) {
+void integrand(const Integrand& f, const double* s, double* out, std::size_t n) {
   kernels::simd_ready();
-  HWY_DYNAMIC_DISPATCH(Integrand)(angles, place, weight, floor, shift, s, out, n);
+  HWY_DYNAMIC_DISPATCH(Values)(f, s, out, n);
+}
+
+Summands summands(const Integrand& f, const Nodes& nodes) {
+  kernels::simd_ready();
+  Summands result{};
+  HWY_DYNAMIC_DISPATCH(SumNodes)(f, nodes, result);
+  return result;
 }
 
 }  // namespace medgrad::noise

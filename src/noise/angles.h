@@ -46,9 +46,28 @@ enum class Weight { density, psi, phi };
 void log_g(const Angles& angles, const Place& place, const double* s, double* log_g, double* slope,
            std::size_t n);
 
-// e^shift g e^{-(g - floor)} times d psi / ds, psi |d log g / ds| or phi |d log g / ds|, at n
-// angles.
-void integrand(const Angles& angles, const Place& place, Weight weight, double floor, double shift,
-               const double* s, double* out, std::size_t n);
+// An integrand over s: e^shift g e^{-(g - floor)} times d psi / ds, psi |d log g / ds| or
+// phi |d log g / ds|; 0 where |s| > kEnd.
+struct Integrand {
+  const Angles& angles;
+  const Place& place;
+  Weight weight;
+  double floor, shift;
+};
+inline constexpr double kEnd = 700;  // psi and phi are normal doubles up to here
+
+void integrand(const Integrand& f, const double* s, double* out, std::size_t n);
+
+// The summands of the trapezoidal rule in v, s = center + scale (v + 1 - e^{-v}), at v = start,
+// start + step, …: n of them, a multiple of 4.
+struct Nodes {
+  double center, scale;
+  double start, step;
+  std::size_t n;
+};
+struct Summands {
+  double sum, first, last;
+};
+[[nodiscard]] Summands summands(const Integrand& f, const Nodes& nodes);
 
 }  // namespace medgrad::noise

@@ -11,36 +11,22 @@
 namespace medgrad::noise {
 namespace {
 
-// psi and phi stay normal doubles up to here.
-constexpr double kEnd = 700;
-
-// The scaled integrand of one point: what both quadratures call.
-struct Integrand {
-  const Angles& angles;
-  const Place& place;
-  const Center& center;
-  Weight weight;
-  double shift;  // against underflow: 1 over the weight at the centre
-
-  void operator()(std::span<const double> s, double* out) const {
-    integrand(angles, place, weight, center.floor, shift, s.data(), out, s.size());
-  }
-};
-
 // The trapezoidal rule in v with s = center +- width (v + 1 - e^{-v}). Where g falls off as e^{w},
 // the integrand falls off double-exponentially on both sides.
 class Trapezoid {
  public:
-  Trapezoid(const Integrand& f, double direction) : f_(f), scale_(direction * f.center.width) {}
+  Trapezoid(const Integrand& f, const Center& center)
+      : f_(f), center_(center), scale_((f.angles.rising() ? 1 : -1) * center.width) {}
 
   // False where 7 halvings of the step do not settle it.
   bool run(double& result) {
     if (!first()) return false;
     // A halving squares the error, or nearly. Above a high floor, g - floor is known less well.
-    const double tolerance = std::max(1e-8, 1e-14 * f_.center.floor);
+    const double tolerance = std::max(1e-8, 1e-14 * f_.floor);
     double h = kFirst, old = sum_ * h;
     for (int level = 0; level < 7; ++level) {
-      add(lowest_ * kFirst + h / 2, h, static_cast<std::size_t>((highest_ - lowest_) * kFirst / h));
+      const int count = (highest_ - lowest_) << level;  // in the middle of the gaps so far
+      sum_ += nodes(lowest_ * kFirst + h / 2, h, count).sum;
       h /= 2;
       result = sum_ * h;
       if (std::fabs(result - old) <= tolerance * result) {
@@ -59,65 +45,51 @@ class Trapezoid {
   // Outwards from v = 0 in blocks until nothing comes any more; the extent is then fixed.
   bool first() {
     bool more = true;
-    for (highest_ = 0; more; highest_ += kBlock) {
-      if (highest_ > kMost) return false;
-      more = block(highest_, highest_ + kBlock - 1);
+    for (; more && highest_ < kMost; highest_ += kBlock) {
+      const Summands block = nodes(kFirst * highest_, kFirst, kBlock);
+      sum_ += block.sum;
+      more = block.last > 1e-16 * sum_;
     }
-    more = true;
-    for (lowest_ = 0; more; lowest_ -= kBlock) {
-      if (lowest_ < -64) return false;
-      more = block(lowest_ - 1, lowest_ - kBlock);
+    if (more) return false;
+    for (more = true; more && lowest_ > -64; lowest_ -= kBlock) {
+      const Summands block = nodes(kFirst * (lowest_ - kBlock), kFirst, kBlock);
+      sum_ += block.sum;
+      more = block.first > 1e-16 * sum_;
     }
+    if (more) return false;
     return sum_ > 0;
   }
 
-  // Adds nodes from `near` to `far`; is the last one still felt?
-  bool block(int near, int far) {
-    const double last = add(kFirst * std::min(near, far), kFirst, kBlock, far < near);
-    return last > 1e-16 * sum_;
-  }
-
-  // Adds n nodes from v on; returns the summand of the first or last of them.
-  double add(double v, double step, std::size_t n, bool give_first = false) {
-    std::array<double, 32> s, m, out;
-    double edge = 0;
-    for (std::size_t begin = 0; begin < n; begin += s.size()) {
-      const std::size_t count = std::min(s.size(), n - begin);
-      for (std::size_t i = 0; i < count; ++i) {
-        const double u = v + step * static_cast<double>(begin + i), e = std::exp(-u);
-        s[i] = f_.center.s + scale_ * (u + 1 - e);
-        m[i] = std::fabs(s[i]) < kEnd ? 1 + e : 0;
-        s[i] = std::clamp(s[i], -kEnd, kEnd);
-      }
-      f_(std::span<const double>(s).first(count), out.data());
-      for (std::size_t i = 0; i < count; ++i) sum_ += out[i] * m[i];
-      edge = give_first && begin == 0 ? out[0] * m[0] : edge;
-      if (!give_first) edge = out[count - 1] * m[count - 1];
-    }
-    return edge;
+  [[nodiscard]] Summands nodes(double start, double step, int count) const {
+    return summands(f_, {center_.s, scale_, start, step, static_cast<std::size_t>(count)});
   }
 
   const Integrand& f_;
+  const Center& center_;
   double scale_;
   double sum_ = 0;
   int lowest_ = 0, highest_ = 0;
 };
 
 // Adaptive quadrature, for integrands with several scales: cut at all of them.
-double by_panels(const Integrand& f, double direction) {
+double by_panels(const Integrand& f, const Center& center) {
+  const double step = (f.angles.rising() ? 1 : -1) * center.width;
   std::array<double, 24> cuts{};
   std::size_t count = 0;
   const auto cut = [&](double s) { cuts[count++] = std::clamp(s, -kEnd, kEnd); };
   for (const double w : {-40.0, -12.0, -4.0, -1.5, 0.0, 1.0, 2.0, 3.2, 5.0, 10.0}) {
-    cut(f.center.s + direction * w * f.center.width);
+    cut(center.s + step * w);
   }
   const Angles& a = f.angles;
   if (a.rho > 0) cut(std::log(a.rho / a.length));
   if (a.omega > 0) cut(std::log(a.length / a.omega));
   for (const double s : {-kEnd, -45.0, -12.0, -3.0, 0.0, 3.0, 12.0, 45.0, kEnd}) cut(s);
   std::sort(cuts.begin(), cuts.begin() + static_cast<std::ptrdiff_t>(count));
-  return integrate(f, std::span<const double>(cuts).first(count),
-                   std::max(1e-12, 1e-15 * f.center.floor));
+  const auto values = [&](std::span<const double> s, double* out) {
+    integrand(f, s.data(), out, s.size());
+  };
+  return integrate(values, std::span<const double>(cuts).first(count),
+                   std::max(1e-12, 1e-15 * f.floor));
 }
 
 // A value of log(g - floor), increasing in u = +-s.
@@ -209,10 +181,9 @@ double log_integral(const Angles& angles, const Place& place, const Center& cent
   const double shift = weight == Weight::density ? std::fabs(center.s)
                        : weight == Weight::psi   ? std::max(-center.s, 0.0)
                                                  : std::max(center.s, 0.0);
-  const Integrand f{angles, place, center, weight, shift};
-  const double direction = angles.rising() ? 1 : -1;
+  const Integrand f{angles, place, weight, center.floor, shift};
   double value = 0;
-  if (!Trapezoid(f, direction).run(value)) value = by_panels(f, direction);
+  if (!Trapezoid(f, center).run(value)) value = by_panels(f, center);
   return std::log(value) - shift - center.floor;
 }
 
