@@ -70,11 +70,20 @@ HWY_INLINE V Excess(const Angles& a, const Place& p, const Position& at, V sine)
 template <bool kNearOne>
 HWY_INLINE Value Evaluate(const Angles& a, const Place& p, const Position& at) {
   const M m = at.from_psi;
-  const V cosine = Sine(hn::Add(at.near, Choose(m, a.rho, 0)));
-  const V angle = hn::Add(Choose(m, 0, a.omega), hn::Mul(Const(a.alpha), at.near));
-  const V sine = Sine(angle);
-  const V b =
-      hn::Add(Choose(m, a.rho, a.omega), hn::Mul(Choose(m, -a.epsilon, a.epsilon), at.near));
+  const V psi = hn::IfThenElse(m, at.near, at.far), phi = hn::IfThenElse(m, at.far, at.near);
+  V to_cosine = hn::Add(at.near, Choose(m, a.rho, 0));
+  V angle = hn::Add(Choose(m, 0, a.omega), hn::Mul(Const(a.alpha), at.near));
+  V b = hn::Add(Choose(m, a.rho, a.omega), hn::Mul(Choose(m, -a.epsilon, a.epsilon), at.near));
+  V sign = Choose(m, 1, -1);  // of cot(alpha psi) against cot(angle), next that of cot(b)
+  double sign_b = 1;
+  if (a.is_short()) {
+    to_cosine = phi;
+    angle = hn::Mul(Const(a.alpha), psi);
+    b = hn::Add(phi, angle);
+    sign = Const(1);
+    sign_b = -1;
+  }
+  const V cosine = Sine(to_cosine), sine = Sine(angle);
   const V q = Sine(b);
   const V q_ratio = hn::Div(q, cosine);
   const V log_q = hn::Log(D(), q_ratio);
@@ -102,8 +111,8 @@ HWY_INLINE Value Evaluate(const Angles& a, const Place& p, const Position& at) {
   const V first = hn::IfThenElse(m, hn::Mul(hn::Div(at.near, sine), q_ratio),
                                  hn::Mul(hn::Div(at.near, cosine), hn::Div(q, sine)));
   const V cot = hn::Mul(at.near, hn::Div(Cosine(angle), sine));
-  const V second = hn::Mul(Choose(m, 1 + a.alpha, -1 - a.alpha), cot);
-  const V third = hn::Mul(Const(a.epsilon), hn::Mul(at.near, hn::Div(Cosine(b), q)));
+  const V second = hn::Mul(hn::Mul(Const(1 + a.alpha), sign), cot);
+  const V third = hn::Mul(Const(sign_b * a.epsilon), hn::Mul(at.near, hn::Div(Cosine(b), q)));
   value.slope =
       hn::Neg(hn::Div(Sum(hn::Mul(first, Const(1 / a.epsilon)), second, third), at.one_plus));
   return value;
@@ -280,9 +289,9 @@ Angles::Angles(double a, double b) : alpha(a), beta(b), epsilon(a - 1) {
   root = std::sqrt(1 + zeta * zeta);
   log_c = -0.5 * std::log1p(zeta * zeta);
   cos_rho = std::cos(rho);
-  sin_rho = std::sin(rho);
+  sin_rho = is_short() ? std::sin(length) : std::sin(rho);
   cos_omega = std::cos(omega);
-  sin_omega = std::sin(omega);
+  sin_omega = is_short() ? std::sin(alpha * length) : std::sin(omega);
   // root - |zeta| = 1 / (root + |zeta|): where the terms have opposite signs they all but cancel.
   rho_rest = zeta * cos_rho >= 0
                  ? zeta * cos_rho + root

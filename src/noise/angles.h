@@ -31,6 +31,15 @@ struct Angles {
   double rho_rest = 0;    // zeta cos(rho) + 1/C
   double omega_rest = 0;  // zeta + cos(omega) / C
 
+  // Where log g, coming from g = 1, levels out towards its small end and then falls after all: at
+  // this part of the length from that end (0: it does not fall, a light tail).
+  [[nodiscard]] double corner() const {
+    if (rising()) return near_one() ? 1 - beta : rho / length;
+    return near_one() ? 1 + beta : omega / length;
+  }
+
+  // A short interval, rho and omega close to pi: then psi and phi themselves are the small angles.
+  [[nodiscard]] bool is_short() const { return length < 0.5; }
   [[nodiscard]] bool near_one() const { return epsilon > -0.1 && epsilon < 0.1; }
   [[nodiscard]] bool rising() const { return alpha <= 1; }  // does g grow with psi?
 };

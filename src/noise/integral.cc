@@ -11,6 +11,8 @@
 namespace medgrad::noise {
 namespace {
 
+constexpr double kTwoHills = 0.01;  // corners closer to an end than this go by panels
+
 // The trapezoidal rule in v with s = center +- width (v + 1 - e^{-v}). Where g falls off as e^{w},
 // the integrand falls off double-exponentially on both sides.
 class Trapezoid {
@@ -21,8 +23,11 @@ class Trapezoid {
   // False where 7 halvings of the step do not settle it.
   bool run(double& result) {
     if (!first()) return false;
-    // A halving squares the error, or nearly. Above a high floor, g - floor is known less well.
-    const double tolerance = std::max(1e-8, 1e-14 * f_.floor);
+    // A halving squares the error, or nearly; less so where g has a corner close to one end. Above
+    // a high floor, g - floor is known less well.
+    const double corner = f_.angles.corner();
+    const bool slow = (corner > 0 && corner < 0.1) || f_.angles.alpha < 0.4;
+    const double tolerance = std::max(slow ? 1e-11 : 1e-9, 1e-14 * f_.floor);
     double h = kFirst, old = sum_ * h;
     for (int level = 0; level < 7; ++level) {
       const int count = (highest_ - lowest_) << level;  // in the middle of the gaps so far
@@ -74,22 +79,25 @@ class Trapezoid {
 // Adaptive quadrature, for integrands with several scales: cut at all of them.
 double by_panels(const Integrand& f, const Center& center) {
   const double step = (f.angles.rising() ? 1 : -1) * center.width;
-  std::array<double, 24> cuts{};
+  std::array<double, 40> cuts{};
   std::size_t count = 0;
   const auto cut = [&](double s) { cuts[count++] = std::clamp(s, -kEnd, kEnd); };
   for (const double w : {-40.0, -12.0, -4.0, -1.5, 0.0, 1.0, 2.0, 3.2, 5.0, 10.0}) {
     cut(center.s + step * w);
   }
-  const Angles& a = f.angles;
-  if (a.rho > 0) cut(std::log(a.rho / a.length));
-  if (a.omega > 0) cut(std::log(a.length / a.omega));
-  for (const double s : {-kEnd, -45.0, -12.0, -3.0, 0.0, 3.0, 12.0, 45.0, kEnd}) cut(s);
+  const double bend = (f.angles.rising() ? 1 : -1) * std::log(f.angles.corner());
+  for (const double s : {bend - 8, bend - 3, bend, bend + 3, bend + 8}) {
+    if (std::isfinite(bend)) cut(s);
+  }
+  for (const double s : {-kEnd, -300.0, -100.0, -45.0, -24.0, -12.0, -6.0, -3.0, 0.0, 3.0, 6.0,
+                         12.0, 24.0, 45.0, 100.0, 300.0, kEnd})
+    cut(s);
   std::sort(cuts.begin(), cuts.begin() + static_cast<std::ptrdiff_t>(count));
   const auto values = [&](std::span<const double> s, double* out) {
     integrand(f, s.data(), out, s.size());
   };
   return integrate(values, std::span<const double>(cuts).first(count),
-                   std::max(1e-12, 1e-15 * f.floor));
+                   std::max(1e-11, 1e-15 * f.floor));
 }
 
 // A value of log(g - floor), increasing in u = +-s.
@@ -183,7 +191,10 @@ double log_integral(const Angles& angles, const Place& place, const Center& cent
                                                  : std::max(center.s, 0.0);
   const Integrand f{angles, place, weight, center.floor, shift};
   double value = 0;
-  if (!Trapezoid(f, center).run(value)) value = by_panels(f, center);
+  // Next to a corner far from g = 1 there is a second hill, which the first rule would not find.
+  const double corner = angles.corner();
+  const bool two_hills = corner > 0 && corner < kTwoHills;
+  if (two_hills || !Trapezoid(f, center).run(value)) value = by_panels(f, center);
   return std::log(value) - shift - center.floor;
 }
 

@@ -64,7 +64,8 @@ double Law::log_side(const StablePoint& p, bool above) const {
 // where log P is nearly linear in w: x = sinh(w), or z = +-e^w on a half-line; kept inside a
 // bracket.
 StablePoint Law::solve(double log_p, bool above) const {
-  const int half = half_line();
+  // Next to alpha = 1 the end of the support is far from all probability.
+  const int half = alpha_ < 0.8 ? half_line() : 0;
   const auto place = [&](double w) {
     if (half != 0) {
       const double z = half * std::exp(w);
@@ -76,6 +77,7 @@ StablePoint Law::solve(double log_p, bool above) const {
   // With this sign the probability grows with w.
   const double sign = (above ? -1 : 1) * (half < 0 ? -1 : 1);
   double low = -709, high = 709, w = 0;
+  bool last = false;
   for (int i = 0; i < 100; ++i) {
     const StablePoint p = place(w);
     const double log_side = this->log_side(p, above);
@@ -87,11 +89,14 @@ StablePoint Law::solve(double log_p, bool above) const {
     // Not too far at once: log P bends where the body meets a tail.
     const double reach = 2 + std::fabs(w);
     double next = w - std::clamp(excess / slope, -reach, reach);
-    if (!(next > low && next < high)) next = low + (high - low) / 2;
+    const double size = std::max(1.0, std::fabs(w));
+    // Deep in a light tail the density says nothing any more: halve the bracket.
+    const bool stuck = std::fabs(excess) > 1e-3 && std::fabs(next - w) < 1e-6 * size;
+    if (stuck || !(next >= low && next <= high)) next = low + (high - low) / 2;
     const double moved = std::fabs(next - w);
     w = next;
-    // The steps get squared: after one as small as this, rounding is all that is left.
-    if (moved <= 1e-10 * std::max(1.0, std::fabs(w))) break;
+    if (last) break;
+    last = moved <= 1e-8 * size;  // Newton squares it: one more is enough
     if (high - low <= 4e-16 * std::fabs(w)) break;
   }
   return place(w);

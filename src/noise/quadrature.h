@@ -55,7 +55,7 @@ template <class F>
     Panel panel;
     int depth;
   };
-  std::array<Interval, 64> stack;
+  std::array<Interval, 128> stack;
   double total = 0;
   std::size_t size = 0;
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
@@ -67,10 +67,8 @@ template <class F>
   while (size > 0) {
     const Interval top = stack[--size];
     // The difference of the two rules overstates the error of the better one by orders of
-    // magnitude: (200 e)^{3/2} is QUADPACK's estimate, here relative to the whole.
-    const double relative = top.panel.error / total;
-    const double estimate = std::fmin(relative, std::pow(200 * relative, 1.5));
-    if (!(estimate > tolerance) || top.depth == 40 || size + 2 > stack.size()) {
+    // magnitude.
+    if (!(top.panel.error > tolerance * total) || top.depth == 40 || size + 2 > stack.size()) {
       done += top.panel.value;
       continue;
     }

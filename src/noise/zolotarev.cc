@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "noise/far.h"
 #include "noise/integral.h"
 
 namespace medgrad::noise {
@@ -28,7 +29,8 @@ bool series(const Angles& a, const Place& p, bool density, double& log_sum) {
   double sum = 0, power = 1;  // over y, which may underflow
   for (int n = 1; n <= 40; ++n) {
     const double term = std::tgamma(n * a.alpha + 1) * power / (density ? 1 : n * a.alpha);
-    sum += term * std::sin(n * a.omega);
+    const double angle = a.is_short() ? a.alpha * a.length : a.omega;
+    sum += term * std::sin(n * angle) * (a.is_short() && n % 2 == 0 ? -1 : 1);
     power *= y / (n + 1);
     if (term * y < 1e-15 * std::fabs(sum)) {
       log_sum = std::log(sum / kPi) + log_y;
@@ -116,6 +118,12 @@ double Zolotarev::direct(What what, const StablePoint& p) const {
 }
 
 double Zolotarev::value(What what, const StablePoint& p) const {
+  const double sign = p.x < 0 ? -1 : 1;
+  if (right_.near_one() && std::fabs(p.x) > kFar && sign * beta_ > -1) {
+    const bool density = what == What::density;
+    const double tail = log_far(alpha_, sign * beta_, std::fabs(p.x), density);
+    return density || (what == What::above) == (sign > 0) ? tail : log_complement(tail);
+  }
   if (nodes_.empty()) return direct(what, p);
   std::array<double, 3> values{};
   for (std::size_t i = 0; i < 3; ++i) {

@@ -20,7 +20,7 @@
 // - The integral runs over log(psi / phi), centred and scaled at g = 1, by the trapezoidal rule
 // after
 //   a double-exponential substitution: each halving of the step doubles the number of right digits.
-// - Far out, the series in z^-alpha.
+// - Far out, the series in z^-alpha, and around alpha = 1 the integrals of far.h.
 #pragma once
 
 #include <vector>
