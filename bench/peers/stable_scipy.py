@@ -32,4 +32,5 @@ def main():
               % (alpha, beta, peers[0], pdf, peers[0] / pdf, peers[1], cdf, peers[1] / cdf), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -16,7 +16,7 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 // Closer than this to alpha = 1, and at alpha = 1 to beta = 0, values are interpolated.
-constexpr double kCloseAlpha = 1e-6, kCloseBeta = 1e-5;
+constexpr double kCloseAlpha = 1e-6, kCloseBeta = 3e-5;
 
 // log of f (times z) and of P(X > x) from the series
 //   1/pi sum_n (-1)^{n-1} Gamma(n alpha + 1) / n! sin(n alpha length) y^n [/ (n alpha)],
@@ -81,7 +81,9 @@ double log_tail(const Angles& a, const Place& p, bool beyond) {
 
 // The value at t of the parabola through (-d, values[0]), (0, values[1]), (d, values[2]).
 double parabola(const std::array<double, 3>& values, double t, double d) {
-  if (values[0] == values[1] && values[1] == values[2]) return values[1];  // -inf, too
+  for (const double value : values) {
+    if (!std::isfinite(value)) return kNever;  // a light tail, past e^{-1e300}
+  }
   const double u = t / d;
   return values[1] + u / 2 * (values[2] - values[0]) +
          u * u / 2 * (values[0] - 2 * values[1] + values[2]);
@@ -129,8 +131,9 @@ double Zolotarev::value(What what, const StablePoint& p) const {
   for (std::size_t i = 0; i < 3; ++i) {
     values[i] = nodes_[i].value(what, {p.x, p.x - nodes_[i].zeta()});
   }
-  return alpha_ == 1 ? parabola(values, beta_, kCloseBeta)
-                     : parabola(values, alpha_ - 1, kCloseAlpha);
+  const double log_value =
+      alpha_ == 1 ? parabola(values, beta_, kCloseBeta) : parabola(values, alpha_ - 1, kCloseAlpha);
+  return what == What::density ? log_value : std::min(log_value, 0.0);
 }
 
 double Zolotarev::log_pdf(const StablePoint& p) const { return value(What::density, p); }

@@ -239,4 +239,5 @@ def main():
     print("skipped:", skipped, file=sys.stderr)
 
 
-main()
+if __name__ == "__main__":
+    main()
