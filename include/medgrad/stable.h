@@ -2,24 +2,33 @@
 //
 // Stable(alpha, beta, scale, location) with 0 < alpha <= 2, -1 <= beta <= 1, in Nolan's forms
 //
-//   S0:  E exp(itX) = exp(-|ct|^alpha [1 + i beta tan(pi alpha/2) sign(t) (|ct|^{1-alpha} - 1)] + i l t)
-//   S1:  E exp(itX) = exp(-|ct|^alpha [1 - i beta tan(pi alpha/2) sign(t)] + i l t),       alpha != 1
-//   both at alpha = 1:  exp(-|ct| [1 + i beta (2/pi) sign(t) log|(c)t|] + i l t)   ((c) in S0 only)
+//   S0:  E exp(itX) = exp(-|ct|^alpha [1 + i beta tan(pi alpha/2) sign(t) (|ct|^{1-alpha} - 1)] + i
+//   l t) S1:  E exp(itX) = exp(-|ct|^alpha [1 - i beta tan(pi alpha/2) sign(t)] + i l t), alpha !=
+//   1 both at alpha = 1:  exp(-|ct| [1 + i beta (2/pi) sign(t) log|(c)t|] + i l t)   ((c) in S0
+//   only)
 //
-// with c the scale and l the location. S0 is continuous in all its parameters; S1 jumps at alpha = 1.
-// Standard is scale 1, so that alpha = 2 is N(0, 2) and alpha = 1, beta = 0 the Cauchy distribution.
+// with c the scale and l the location. S0 is continuous in all its parameters; S1 jumps at alpha
+// = 1. Standard is scale 1, so that alpha = 2 is N(0, 2) and alpha = 1, beta = 0 the Cauchy
+// distribution.
 //
 // Densities and probabilities come from Zolotarev's integrals in Nolan's form, rearranged so that
-// nothing cancels around alpha = 1, and from series far out. Relative accuracy is about 1e-10 in the
-// body and in both tails, down to probabilities of 1e-300. Below alpha = 0.1 only samples are given.
+// nothing cancels around alpha = 1, and from series far out. Relative accuracy is about 1e-12 in
+// the body and in both tails, down to probabilities of 1e-300, and 1e-9 within 0.01 of alpha = 1.
+// Below alpha = 0.1 only samples are given. Values do not depend on the number of threads; between
+// SIMD instruction sets they may differ by rounding, as their sines and logarithms do.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace medgrad {
 
 class ThreadPool;
+namespace noise {
+class Law;
+struct StablePoint;
+}  // namespace noise
 
 enum class StableForm : std::uint8_t { S0, S1 };
 
@@ -41,8 +50,8 @@ class Stable {
 
   [[nodiscard]] const StableParameters& parameters() const { return parameters_; }
 
-  // f(x), log f(x), P(X <= x), P(X > x): each accurate in relative terms by itself. NaN for x = NaN.
-  // Throw Error where alpha < 0.1.
+  // f(x), log f(x), P(X <= x), P(X > x): each accurate in relative terms by itself. NaN for x =
+  // NaN. Throw Error where alpha < 0.1.
   [[nodiscard]] double pdf(double x) const;
   [[nodiscard]] double log_pdf(double x) const;
   [[nodiscard]] double cdf(double x) const;
@@ -68,9 +77,15 @@ class Stable {
   void cdf(std::span<const double> x, std::span<double> out, ThreadPool* pool = nullptr) const;
 
  private:
-  [[nodiscard]] double standard(double x) const { return (x - parameters_.location) / parameters_.scale; }
+  // Throws where alpha < 0.1.
+  [[nodiscard]] const noise::Law& law() const;
+  [[nodiscard]] noise::StablePoint standard(double x) const;
+  [[nodiscard]] double original(const noise::StablePoint& p) const;
+  [[nodiscard]] double solve(double p, bool above) const;
 
   StableParameters parameters_;
+  double offset_ = 0;                      // S1 with alpha = 1: what the scale adds to the location
+  std::shared_ptr<const noise::Law> law_;  // of scale 1 and location 0; none below alpha = 0.1
 };
 
 }  // namespace medgrad

@@ -1,25 +1,31 @@
-// The integrals behind stable densities and probabilities, for the standard distribution.
+// Stable densities and probabilities as integrals, for the standard distribution.
 //
 // Zolotarev's representation, in Nolan's form (Comm. Stat. Stoch. Models 13, 1997, theorem 1). With
-// z = x - zeta > 0, zeta = -beta tan(pi alpha/2) and a function g(theta) that is monotone on an
-// interval
-// (-theta0, pi/2),
+// z = x - zeta > 0, zeta = -beta tan(pi alpha/2), and a function g of an angle theta, monotone
+// between 0 and infinity on (-theta0, pi/2), with psi and phi the distances of theta from the two
+// ends,
 //
-//     f(x) = alpha / (pi |alpha-1| z)  int g e^{-g} dtheta,
-//     alpha > 1:  P(X > x) = 1/pi int e^{-g},    alpha < 1:  P(X > x) = 1/pi int (1 - e^{-g}),
+//     f(x) = alpha / (pi |alpha-1| z) int g e^{-g} dtheta,
+//     P(X > x) = 1/pi int phi e^{-g} |dg|,      P(0 < X - zeta < z) = 1/pi int psi e^{-g} |dg|,
 //
-// and x < zeta by reflection. Three things make it accurate everywhere:
+// and x < zeta by reflection. (The probabilities are his integrals of e^{-g} and 1 - e^{-g}, by
+// parts: so all three integrands live where g is about 1.) What makes it accurate everywhere:
 //
-// - An angle is held by its distances psi and phi from both ends, and every factor of g is a sine
-// of a
-//   sum of non-negative terms: full relative accuracy at the ends, where the tails come from.
-// - Around alpha = 1, where the usual form is infinity minus infinity, the logarithm of g is
-// rearranged
-//   so that the small differences are computed as such; the limit alpha = 1 is a formula of its
-//   own.
-// - The integral runs over the logarithm of the distance from the end next to the angle with g = 1,
-//   which is where the integrand lives, and is cut at the scale on which g changes there.
+// - g is taken from the nearer end of the angle, see angles.h.
+// - Around alpha = 1, where the usual form is infinity minus infinity, log g is rearranged so that
+// the
+//   small differences are computed as such; the limit alpha = 1 is a formula of its own. Closer
+//   than 1e-6 to it, where even these differences drown, values are interpolated in alpha: in S0
+//   they are smooth there.
+// - The integral runs over log(psi / phi), centred and scaled at g = 1, by the trapezoidal rule
+// after
+//   a double-exponential substitution: each halving of the step doubles the number of right digits.
+// - Far out, the series in z^-alpha, and around alpha = 1 the integrals of far.h.
 #pragma once
+
+#include <vector>
+
+#include "noise/angles.h"
 
 namespace medgrad::noise {
 
@@ -30,10 +36,12 @@ struct StablePoint {
 
 class Zolotarev {
  public:
-  // 0.1 <= alpha < 2, |beta| <= 1, and not alpha = 1 with beta = 0.
+  // 0.1 <= alpha < 2 and |beta| <= 1.
   Zolotarev(double alpha, double beta);
 
-  [[nodiscard]] double zeta() const { return zeta_; }  // 0 at alpha = 1: there S0 and S1 agree
+  [[nodiscard]] double zeta() const {
+    return right_.zeta;
+  }  // 0 at alpha = 1: there S0 and S1 agree
 
   // Logarithms, so that what underflows a double keeps its value.
   [[nodiscard]] double log_pdf(const StablePoint& p) const;
@@ -41,13 +49,13 @@ class Zolotarev {
   [[nodiscard]] double log_above(const StablePoint& p) const;  // log P(X > x)
 
  private:
-  enum class Kind { density, small, large };  // int g e^-g, int e^-g, int (1 - e^-g)
-  struct Side;                                // one of z > 0 and z < 0, with its angles
-  [[nodiscard]] bool mirrored(const StablePoint& p) const;
-  [[nodiscard]] Side side(const StablePoint& p) const;
-  [[nodiscard]] static double log_tail(const Side& side, bool beyond);
+  enum class What { density, below, above };
+  [[nodiscard]] double value(What what, const StablePoint& p) const;
+  [[nodiscard]] double direct(What what, const StablePoint& p) const;
 
-  double alpha_, beta_, zeta_;
+  double alpha_, beta_;
+  Angles right_, left_;           // z > 0 and z < 0
+  std::vector<Zolotarev> nodes_;  // to interpolate between, where that is done
 };
 
 }  // namespace medgrad::noise
