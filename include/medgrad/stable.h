@@ -60,6 +60,14 @@ class Stable {
   [[nodiscard]] double quantile(double p) const;
   [[nodiscard]] double survival_quantile(double p) const;
 
+  // Sample i of (seed, stream) for i = first, first + 1, ...: the number is a function of the three
+  // alone, whatever the thread count or the machine (see rng.h). Always finite: what overflows, as
+  // is ordinary for small alpha, is the largest finite number. The float version computes in float.
+  void sample(std::span<double> out, std::uint64_t seed, std::uint64_t stream,
+              std::uint64_t first = 0, ThreadPool* pool = nullptr) const;
+  void sample(std::span<float> out, std::uint64_t seed, std::uint64_t stream,
+              std::uint64_t first = 0, ThreadPool* pool = nullptr) const;
+
   // Where the density is positive: [lower, upper], infinite unless alpha < 1 and |beta| = 1.
   [[nodiscard]] double lower() const;
   [[nodiscard]] double upper() const;
