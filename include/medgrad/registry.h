@@ -1,4 +1,5 @@
-// The registry: every distance, online method and sample estimator by name, with its parameters.
+// The registry: every distance, online method, sample estimator and noise by name, with its
+// parameters.
 //
 // The command line, its help and error texts, `medgrad list` and docs/methods.md are made from it.
 // To add a member: one class under its formula, one entry here; nothing else needs to know.
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "medgrad/estimator.h"
+#include "medgrad/noise.h"
 #include "medgrad/sample.h"
 
 namespace medgrad {
@@ -51,11 +53,13 @@ struct Entry {
 [[nodiscard]] std::span<const Entry<AnyDistance>> distances();
 [[nodiscard]] std::span<const Entry<OnlineMethod>> online_methods();
 [[nodiscard]] std::span<const Entry<SampleMethod>> sample_methods();
+[[nodiscard]] std::span<const Entry<NoiseModel>> noises();
 
 // The entry of that name or alias; an Error that names the nearest valid one where there is none.
 [[nodiscard]] const Entry<AnyDistance>& find_distance(std::string_view name);
 [[nodiscard]] const Entry<OnlineMethod>& find_online_method(std::string_view name);
 [[nodiscard]] const Entry<SampleMethod>& find_sample_method(std::string_view name);
+[[nodiscard]] const Entry<NoiseModel>& find_noise(std::string_view name);
 
 // The candidate with the smallest edit distance to `name`, for "did you mean".
 [[nodiscard]] std::string_view nearest(std::string_view name,

@@ -41,6 +41,8 @@ const Parameter kBeta = {"beta", "momentum coefficient", 0.9, 0, 1, false, true}
 const Parameter kClip = positive("clip", "largest norm that passes unchanged", 1);
 const Parameter kTolerance = positive("tol", "certified relative gap to stop at", 1e-10);
 const Parameter kMaxIterations = whole("max-iter", "largest number of iterations", 1000, 1);
+const Parameter kAlpha = {"alpha", "tail index; 2 is Gaussian, 1 Cauchy", 1.1, 0, 2, true};
+const Parameter kScale = positive("scale", "factor of the standard variable", 1);
 
 int whole_of(const ParameterValues& v, std::string_view name) {
   return static_cast<int>(v.find(name)->second);
@@ -216,6 +218,72 @@ std::vector<Entry<SampleMethod>> make_sample_methods() {
   };
 }
 
+std::vector<Entry<NoiseModel>> make_noises() {
+  return {
+      {"stable",
+       {"alpha-stable"},
+       "E exp(itX) = exp(-|t|^alpha (1 - i beta tan(pi alpha/2) sign t)) in S1",
+       "independent stable entries: the paper's heavy-tailed noise",
+       {kAlpha,
+        {"beta", "skewness", 0, -1, 1},
+        kScale,
+        {"location", "shift", 0, -kInfinity, kInfinity, true, true},
+        {"form", "0 for Nolan's S0, 1 for S1", 0, 0, 1, false, false, true}},
+       [](const ParameterValues& v) {
+         return StableParameters{of(v, "alpha"), of(v, "beta"), of(v, "scale"), of(v, "location"),
+                                 of(v, "form") == 0 ? StableForm::S0 : StableForm::S1};
+       }},
+      {"elliptical",
+       {"elliptical-stable", "sub-gaussian"},
+       "X = sqrt(A) G, A positive stable, G ~ N(0, I)",
+       "stable vectors whose large entries come together",
+       {kAlpha, kScale},
+       [](const ParameterValues& v) {
+         return EllipticalStable{of(v, "alpha"), of(v, "scale"), {}};
+       }},
+      {"gaussian",
+       {"normal"},
+       "N(0, scale^2)",
+       "light tails, for comparison",
+       {kScale},
+       [](const ParameterValues& v) { return Gaussian{of(v, "scale")}; }},
+      {"cauchy",
+       {},
+       "f(x) = 1/(pi (1 + x^2))",
+       "no mean: stable with alpha = 1",
+       {kScale},
+       [](const ParameterValues& v) { return Cauchy{of(v, "scale")}; }},
+      {"student-t",
+       {"student", "t"},
+       "f(x) ~ (1 + x^2/df)^{-(df+1)/2}",
+       "tails of index df, finite variance for df > 2",
+       {positive("df", "degrees of freedom", 3), kScale},
+       [](const ParameterValues& v) {
+         return StudentT{of(v, "df"), of(v, "scale")};
+       }},
+      {"pareto",
+       {"lomax"},
+       "P(|X| > x) = (1 + x)^-index",
+       "a power law from 0 on, with a random sign",
+       {positive("index", "tail index", 1.5),
+        kScale,
+        {"symmetric", "1 for a random sign, 0 for X >= 0", 1, 0, 1, false, false, true}},
+       [](const ParameterValues& v) {
+         return Pareto{of(v, "index"), of(v, "scale"), of(v, "symmetric") != 0};
+       }},
+      {"contaminated-normal",
+       {"contaminated"},
+       "(1 - epsilon) N(0, scale^2) + epsilon N(0, (factor scale)^2)",
+       "Gaussian with a share of gross errors",
+       {{"epsilon", "share of gross errors", 0.1, 0, 1},
+        positive("factor", "how much wider they are", 10),
+        kScale},
+       [](const ParameterValues& v) {
+         return ContaminatedNormal{of(v, "epsilon"), of(v, "factor"), of(v, "scale")};
+       }},
+  };
+}
+
 // ---- Look-up
 // ---------------------------------------------------------------------------------------
 
@@ -306,6 +374,10 @@ std::span<const Entry<SampleMethod>> sample_methods() {
   static const auto table = make_sample_methods();
   return table;
 }
+std::span<const Entry<NoiseModel>> noises() {
+  static const auto table = make_noises();
+  return table;
+}
 
 const Entry<AnyDistance>& find_distance(std::string_view name) {
   return find(distances(), "distance", name);
@@ -316,6 +388,7 @@ const Entry<OnlineMethod>& find_online_method(std::string_view name) {
 const Entry<SampleMethod>& find_sample_method(std::string_view name) {
   return find(sample_methods(), "aggregator", name);
 }
+const Entry<NoiseModel>& find_noise(std::string_view name) { return find(noises(), "noise", name); }
 
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
   return *std::ranges::min_element(
@@ -325,5 +398,6 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
 template struct Entry<AnyDistance>;
 template struct Entry<OnlineMethod>;
 template struct Entry<SampleMethod>;
+template struct Entry<NoiseModel>;
 
 }  // namespace medgrad

@@ -51,6 +51,7 @@ TEST(Registry, EveryEntryCanBeMade) {
   check_table(distances());
   check_table(online_methods());
   check_table(sample_methods());
+  check_table(noises());
 }
 
 TEST(Registry, SentencesThatHelp) {
