@@ -240,6 +240,13 @@ HWY_INLINE V Expm1(D d, V x) {
   return hn::Add(hn::Mul(power, e.minus_one), hn::Sub(power, hn::Set(d, hn::TFromD<D>(1))));
 }
 
+// b e^x where e^x is a normal number.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V TimesModestExp(D d, V b, V x) {
+  const Reduced<V> e = ReduceExp(d, x);
+  return hn::Mul(hn::Add(b, hn::Mul(b, e.minus_one)), PowerOfTwo(d, e.t));
+}
+
 // b e^x for any finite x: the power of two is applied in two halves, so that only a product that is
 // itself out of range becomes infinite or 0.
 template <class D, class V = hn::Vec<D>>

@@ -53,18 +53,23 @@ struct RoundKeys {
 struct Block {
   Words x[4];
 };
+template <int kRound>
+HWY_INLINE Block PhiloxRounds(const RoundKeys& keys, const Block& in) {
+  if constexpr (kRound == RoundKeys::kRounds) {
+    return in;
+  } else {
+    const WordTag d;
+    const Words a = LowProduct(in.x[0], 0xD2511F53u), b = LowProduct(in.x[2], 0xCD9E8D57u);
+    const Words left = hn::Xor(in.x[1], hn::Set(d, keys.k[kRound][0]));
+    const Words right = hn::Xor(in.x[3], hn::Set(d, keys.k[kRound][1]));
+    return PhiloxRounds<kRound + 1>(keys, {{hn::Xor(hn::ShiftRight<32>(b), left), b,
+                                            hn::Xor(hn::ShiftRight<32>(a), right), a}});
+  }
+}
 HWY_INLINE Block PhiloxBlocks(const RoundKeys& keys, Words counter, std::uint64_t stream) {
   const WordTag d;
-  Words x0 = counter, x1 = hn::ShiftRight<32>(counter);
-  Words x2 = hn::Set(d, stream), x3 = hn::Set(d, stream >> 32);
-  for (int i = 0; i < RoundKeys::kRounds; ++i) {
-    const Words a = LowProduct(x0, 0xD2511F53u), b = LowProduct(x2, 0xCD9E8D57u);
-    x0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(b), x1), hn::Set(d, keys.k[i][0]));
-    x2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(a), x3), hn::Set(d, keys.k[i][1]));
-    x1 = b;
-    x3 = a;
-  }
-  return {{x0, x1, x2, x3}};
+  return PhiloxRounds<0>(
+      keys, {{counter, hn::ShiftRight<32>(counter), hn::Set(d, stream), hn::Set(d, stream >> 32)}});
 }
 
 HWY_INLINE Words Join(Words low, Words high) {

@@ -34,16 +34,18 @@ HWY_INLINE V Saturated(D d, V x) {
   return hn::Min(hn::Max(x, hn::Neg(max)), max);
 }
 
-// scale x + location, within the finite numbers. x may be infinite, never NaN; it is made finite
-// first because a scale that is 0 in T would make it NaN.
+// scale x + location, within the finite numbers. x may be infinite, never NaN; a scale of 0, to
+// which a small one would be rounded in T, could make it so.
 template <class T>
 struct Affine {
   explicit Affine(const StablePlan& p)
-      : scale(Saturate<T>(p.scale)), location(Saturate<T>(p.location)) {}
+      : scale(Saturate<T>(p.scale)), location(Saturate<T>(p.location)) {
+    constexpr T kLeast = std::numeric_limits<T>::denorm_min();
+    if (scale == 0) scale = p.scale < 0 ? -kLeast : kLeast;
+  }
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V x) const {
-    const V scaled = hn::Mul(Saturated(d, x), hn::Set(d, scale));
-    return Saturated(d, hn::Add(scaled, hn::Set(d, location)));
+    return Saturated(d, hn::Add(hn::Mul(x, hn::Set(d, scale)), hn::Set(d, location)));
   }
   T scale, location;
 };
@@ -128,12 +130,6 @@ struct CmsBase {
   HWY_INLINE V SignedT(D d, V sign) const {
     return hn::Xor(hn::Set(d, sign_delta * beta * cotangent), sign);
   }
-  // Z and X of a symmetric variable.
-  template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V SymmetricBack(D d, V sign, const Parts<V>& x) const {
-    return affine(d, hn::Xor(TimesExp(d, x.b, Exponent(d, x.r)), sign));
-  }
-
   // Past it every sample is out of range, and its product with a logarithm must not be.
   static constexpr double kLargestRatio = 1e30;
 
@@ -167,7 +163,11 @@ struct NearOneTransform : CmsBase<T> {
   }
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V Back(D d, V sign, const Parts<V>& x) const {
-    if constexpr (!kSkewed) return this->SymmetricBack(d, sign, x);
+    // |log r| < 80 and |ratio| <= 1.
+    if constexpr (!kSkewed) {
+      const V z = TimesModestExp(d, x.b, this->Exponent(d, x.r));
+      return this->affine(d, hn::Xor(z, sign));
+    }
     const V e = Expm1(d, this->Exponent(d, x.r));
     const V grown = hn::Add(x.b, hn::Mul(x.b, e));
     return this->affine(d, hn::Xor(hn::Add(grown, hn::Mul(this->SignedT(d, sign), e)), sign));
@@ -198,9 +198,8 @@ struct FarTransform : CmsBase<T> {
   }
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V Back(D d, V sign, const Parts<V>& x) const {
-    if constexpr (!kSkewed) return this->SymmetricBack(d, sign, x);
     const V z = TimesExp(d, x.b, this->Exponent(d, x.r));
-    return this->affine(d, hn::Xor(hn::Sub(z, this->SignedT(d, sign)), sign));
+    return this->affine(d, hn::Xor(kSkewed ? hn::Sub(z, this->SignedT(d, sign)) : z, sign));
   }
 };
 
