@@ -96,14 +96,33 @@ HWY_INLINE hn::Mask<D> IsNegative(D d, V x) {
   return hn::RebindMask(d, hn::Lt(hn::BitCast(di, x), hn::Zero(di)));
 }
 
-// c[0] + c[1] x + c[2] x^2 + ...
-template <std::size_t kFirst = 0, class D, std::size_t kCount, class V = hn::Vec<D>>
-HWY_INLINE V Polynomial(D d, V x, const hn::TFromD<D> (&c)[kCount]) {
-  if constexpr (kFirst + 1 == kCount) {
+// c[0] + c[1] x + c[2] x^2 + ... by halves (Estrin): Horner's chain, twice as long for each
+// coefficient as an addition takes, would leave the processor waiting.
+template <class V>
+struct Powers {
+  V x, x2, x4, x8;
+};
+template <std::size_t kFirst, std::size_t kCount, class D, class V, std::size_t kAll>
+HWY_INLINE V PolynomialPart(D d, const Powers<V>& powers, const hn::TFromD<D> (&c)[kAll]) {
+  static_assert(kCount <= 16);
+  if constexpr (kCount == 1) {
     return hn::Set(d, c[kFirst]);
   } else {
-    return hn::Add(hn::Mul(Polynomial<kFirst + 1>(d, x, c), x), hn::Set(d, c[kFirst]));
+    constexpr std::size_t kHalf = kCount > 8 ? 8 : kCount > 4 ? 4 : kCount > 2 ? 2 : 1;
+    const V& power = kHalf == 8   ? powers.x8
+                     : kHalf == 4 ? powers.x4
+                     : kHalf == 2 ? powers.x2
+                                  : powers.x;
+    return hn::Add(PolynomialPart<kFirst, kHalf>(d, powers, c),
+                   hn::Mul(PolynomialPart<kFirst + kHalf, kCount - kHalf>(d, powers, c), power));
   }
+}
+template <class D, std::size_t kCount, class V = hn::Vec<D>>
+HWY_INLINE V Polynomial(D d, V x, const hn::TFromD<D> (&c)[kCount]) {
+  const V x2 = hn::Mul(x, x), x4 = hn::Mul(x2, x2);
+  // The largest term by itself: its sum with the rest is then rounded only once.
+  const V rest = PolynomialPart<1, kCount - 1>(d, Powers<V>{x, x2, x4, hn::Mul(x4, x4)}, c);
+  return hn::Add(hn::Set(d, c[0]), hn::Mul(x, rest));
 }
 
 // sin y for 0 <= y <= pi/4, and for 0 <= y <= pi/2.
@@ -219,6 +238,13 @@ HWY_INLINE V Expm1(D d, V x) {
   const Reduced<V> e = ReduceExp(d, x);
   const V power = PowerOfTwo(d, e.t);
   return hn::Add(hn::Mul(power, e.minus_one), hn::Sub(power, hn::Set(d, hn::TFromD<D>(1))));
+}
+
+// b e^x where e^x is a normal number.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V TimesModestExp(D d, V b, V x) {
+  const Reduced<V> e = ReduceExp(d, x);
+  return hn::Mul(hn::Add(b, hn::Mul(b, e.minus_one)), PowerOfTwo(d, e.t));
 }
 
 // b e^x for any finite x: the power of two is applied in two halves, so that only a product that is

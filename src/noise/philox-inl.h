@@ -27,9 +27,8 @@ using Words = hn::Vec<WordTag>;
 
 // The 64-bit product of the low halves of x and of m.
 HWY_INLINE Words LowProduct(Words x, std::uint32_t m) {
-  const WordTag d;
 #if HWY_TARGET == HWY_SCALAR
-  return hn::Set(d, (hn::GetLane(x) & 0xFFFFFFFFu) * m);
+  return hn::Set(WordTag(), (hn::GetLane(x) & 0xFFFFFFFFu) * m);
 #else
   const hn::Repartition<std::uint32_t, WordTag> d32;
   return hn::MulEven(hn::BitCast(d32, x), hn::Set(d32, m));
@@ -54,18 +53,23 @@ struct RoundKeys {
 struct Block {
   Words x[4];
 };
+template <int kRound>
+HWY_INLINE Block PhiloxRounds(const RoundKeys& keys, const Block& in) {
+  if constexpr (kRound == RoundKeys::kRounds) {
+    return in;
+  } else {
+    const WordTag d;
+    const Words a = LowProduct(in.x[0], 0xD2511F53u), b = LowProduct(in.x[2], 0xCD9E8D57u);
+    const Words left = hn::Xor(in.x[1], hn::Set(d, keys.k[kRound][0]));
+    const Words right = hn::Xor(in.x[3], hn::Set(d, keys.k[kRound][1]));
+    return PhiloxRounds<kRound + 1>(keys, {{hn::Xor(hn::ShiftRight<32>(b), left), b,
+                                            hn::Xor(hn::ShiftRight<32>(a), right), a}});
+  }
+}
 HWY_INLINE Block PhiloxBlocks(const RoundKeys& keys, Words counter, std::uint64_t stream) {
   const WordTag d;
-  Words x0 = counter, x1 = hn::ShiftRight<32>(counter);
-  Words x2 = hn::Set(d, stream), x3 = hn::Set(d, stream >> 32);
-  for (int i = 0; i < RoundKeys::kRounds; ++i) {
-    const Words a = LowProduct(x0, 0xD2511F53u), b = LowProduct(x2, 0xCD9E8D57u);
-    x0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(b), x1), hn::Set(d, keys.k[i][0]));
-    x2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(a), x3), hn::Set(d, keys.k[i][1]));
-    x1 = b;
-    x3 = a;
-  }
-  return {{x0, x1, x2, x3}};
+  return PhiloxRounds<0>(
+      keys, {{counter, hn::ShiftRight<32>(counter), hn::Set(d, stream), hn::Set(d, stream >> 32)}});
 }
 
 HWY_INLINE Words Join(Words low, Words high) {
@@ -101,9 +105,10 @@ struct WordPairs {
   // kBlocks is a multiple of every vector width, so that whole vectors can be written.
   void Draw(const RoundKeys& keys, const Source& source, std::uint64_t first, std::size_t count) {
     const WordTag d;
-    const std::uint64_t base = source.counter(first);
+    Words counter = hn::Iota(d, source.counter(first));  // slow on some targets: once
     for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const Block block = PhiloxBlocks(keys, hn::Iota(d, base + i), source.stream);
+      const Block block = PhiloxBlocks(keys, counter, source.stream);
+      counter = hn::Add(counter, hn::Set(d, hn::Lanes(d)));
       constexpr int kSecond = kPerBlock == 1 ? 1 : 2;  // the partner of x0; the other pair is left
       StoreWords(Join(block.x[0], block.x[kSecond]), a + i * kPerBlock);
       StoreWords(Join(block.x[3 - kSecond], block.x[3]), b + i * kPerBlock);
@@ -154,30 +159,44 @@ HWY_INLINE V ExponentialOf(D d, WordsFor<D> word) {
   return hn::Neg(LogSplit(d, x));
 }
 
-// out[i] = op(words of sample first + i): the loop of every sampler that takes two words a sample.
-// Op is called with a tag and two vectors of words, and returns a vector of T.
-template <class T, class Op>
-HWY_INLINE void DrawSamples(const Op& op, const Source& source, std::uint64_t first, T* out,
-                            std::size_t n) {
-  using Pairs = WordPairs<T>;
-  const hn::ScalableTag<T> d;
-  const hn::RebindToUnsigned<decltype(d)> du;
+// The loop of every sampler that takes two words a sample: make(words, values, n) turns the words
+// of a chunk into values, in whole vectors; those of samples [first, first + n) go to `out`.
+template <class T, class Make>
+HWY_INLINE void DrawChunks(const Make& make, const Source& source, std::uint64_t first, T* out,
+                           std::size_t n) {
+  constexpr std::size_t kPer = WordPairs<T>::kPerBlock;
   const RoundKeys keys(source.seed);
-  Pairs words;
-  HWY_ALIGN T values[kBlocks * Pairs::kPerBlock];
+  WordPairs<T> words;
+  HWY_ALIGN T values[kBlocks * kPer];
   while (n > 0) {
-    const auto skip = static_cast<std::size_t>(first % Pairs::kPerBlock);
-    const std::size_t count = std::min(kBlocks, (skip + n - 1) / Pairs::kPerBlock + 1);
-    words.Draw(keys, source, first / Pairs::kPerBlock, count);
-    for (std::size_t i = 0; i < count * Pairs::kPerBlock; i += hn::Lanes(d)) {
-      hn::Store(op(d, hn::Load(du, words.a + i), hn::Load(du, words.b + i)), d, values + i);
-    }
-    const std::size_t taken = std::min(n, count * Pairs::kPerBlock - skip);
+    const auto skip = static_cast<std::size_t>(first % kPer);
+    const std::size_t count = std::min(kBlocks, (skip + n - 1) / kPer + 1);
+    words.Draw(keys, source, first / kPer, count);
+    make(words, values, count * kPer);
+    const std::size_t taken = std::min(n, count * kPer - skip);
     std::memcpy(out, values + skip, taken * sizeof(T));
     out += taken;
     first += taken;
     n -= taken;
   }
+}
+
+// The same with a function of one vector of each: op(d, a, b).
+template <class T, class Op>
+struct EachVector {
+  const Op& op;
+  HWY_INLINE void operator()(const WordPairs<T>& words, T* values, std::size_t n) const {
+    const hn::ScalableTag<T> d;
+    const hn::RebindToUnsigned<decltype(d)> du;
+    for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {
+      hn::Store(op(d, hn::Load(du, words.a + i), hn::Load(du, words.b + i)), d, values + i);
+    }
+  }
+};
+template <class T, class Op>
+HWY_INLINE void DrawSamples(const Op& op, const Source& source, std::uint64_t first, T* out,
+                            std::size_t n) {
+  DrawChunks<T>(EachVector<T, Op>{op}, source, first, out, n);
 }
 
 }  // namespace medgrad::noise::HWY_NAMESPACE

@@ -1,4 +1,8 @@
-// The transforms of transform.h over SIMD lanes: each takes sign(U), v and W.
+// The transforms of transform.h over SIMD lanes.
+//
+// Each is cut in two: Front takes sign(U), v and W to the factor b and the ratio r = P / (W cos U),
+// Back takes these to the result. One loop over both would be a chain of some 400 cycles, too long
+// for the processor to work on enough vectors at once.
 #if defined(MEDGRAD_NOISE_TRANSFORM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MEDGRAD_NOISE_TRANSFORM_INL_H_
 #undef MEDGRAD_NOISE_TRANSFORM_INL_H_
@@ -30,40 +34,55 @@ HWY_INLINE V Saturated(D d, V x) {
   return hn::Min(hn::Max(x, hn::Neg(max)), max);
 }
 
-// scale x + location, within the finite numbers. x may be infinite, never NaN; it is made finite
-// first because a scale that is 0 in T would make it NaN.
+// scale x + location, within the finite numbers. x may be infinite, never NaN; a scale of 0, to
+// which a small one would be rounded in T, could make it so.
 template <class T>
 struct Affine {
   explicit Affine(const StablePlan& p)
-      : scale(Saturate<T>(p.scale)), location(Saturate<T>(p.location)) {}
+      : scale(Saturate<T>(p.scale)), location(Saturate<T>(p.location)) {
+    constexpr T kLeast = std::numeric_limits<T>::denorm_min();
+    if (scale == 0) scale = p.scale < 0 ? -kLeast : kLeast;
+  }
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V x) const {
-    const V scaled = hn::Mul(Saturated(d, x), hn::Set(d, scale));
-    return Saturated(d, hn::Add(scaled, hn::Set(d, location)));
+    return Saturated(d, hn::Add(hn::Mul(x, hn::Set(d, scale)), hn::Set(d, location)));
   }
   T scale, location;
 };
 
-// X = tan U, and X = 2 sin U sqrt(W).
+template <class V>
+struct Parts {
+  V b, r;
+};
+
+// X = tan U, and X = 2 sin U sqrt(W): all of it is b.
 template <class T>
 struct CauchyTransform {
   explicit CauchyTransform(const StablePlan& p) : affine(p) {}
-  static constexpr bool kUsesW = false;
+  static constexpr bool kUsesW = false, kUsesR = false;
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V sign, V v, V) const {
+  HWY_INLINE Parts<V> Front(D d, V, V v, V) const {
     const auto p = SinCosPi(d, v);
-    return affine(d, hn::Xor(hn::Div(p.cos, p.sin), sign));
+    return {hn::Div(p.cos, p.sin), v};
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V Back(D d, V sign, const Parts<V>& x) const {
+    return affine(d, hn::Xor(x.b, sign));
   }
   Affine<T> affine;
 };
 template <class T>
 struct GaussianTransform {
   explicit GaussianTransform(const StablePlan& p) : affine(p) {}
-  static constexpr bool kUsesW = true;
+  static constexpr bool kUsesW = true, kUsesR = false;
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V sign, V v, V w) const {
+  HWY_INLINE Parts<V> Front(D d, V, V v, V w) const {
     const V x = hn::Mul(SinCosPi(d, v).cos, hn::Sqrt(w));
-    return affine(d, hn::Xor(hn::Add(x, x), sign));
+    return {hn::Add(x, x), v};
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V Back(D d, V sign, const Parts<V>& x) const {
+    return affine(d, hn::Xor(x.b, sign));
   }
   Affine<T> affine;
 };
@@ -80,7 +99,7 @@ struct CmsBase {
         ratio(static_cast<T>(std::fmin(p.ratio, kLargestRatio))),
         cotangent(static_cast<T>(p.cotangent)),
         cosecant(static_cast<T>(p.cosecant)) {}
-  static constexpr bool kUsesW = true;
+  static constexpr bool kUsesW = true, kUsesR = true;
 
   // P from b = beta', the sine and cosine of |delta U|, and sin(|delta| pi v).
   template <class D, class V = hn::Vec<D>>
@@ -92,18 +111,25 @@ struct CmsBase {
     return hn::IfThenElse(hn::Lt(b, hn::Zero(d)), below, above);
   }
 
-  // tan U and L = ratio log(P / (W cos U)), with one division for both quotients.
+  // tan U and r = P / (W cos U), with one division for both.
   template <class V>
-  struct Factors {
-    V tan, exponent;
+  struct Quotients {
+    V tan, r;
   };
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE Factors<V> MakeFactors(D d, Pair<V> end, V p, V w) const {
+  HWY_INLINE Quotients<V> MakeQuotients(D d, Pair<V> end, V p, V w) const {
     const V inverse = hn::Div(hn::Set(d, T(1)), hn::Mul(w, end.sin));
-    const V log = LogPositive(d, hn::Mul(p, inverse));
-    return {hn::Mul(end.cos, hn::Mul(w, inverse)), hn::Mul(hn::Set(d, ratio), log)};
+    return {hn::Mul(end.cos, hn::Mul(w, inverse)), hn::Mul(p, inverse)};
   }
-
+  // L, and t with the sign of beta'.
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V Exponent(D d, V r) const {
+    return hn::Mul(hn::Set(d, ratio), LogPositive(d, r));
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V SignedT(D d, V sign) const {
+    return hn::Xor(hn::Set(d, sign_delta * beta * cotangent), sign);
+  }
   // Past it every sample is out of range, and its product with a logarithm must not be.
   static constexpr double kLargestRatio = 1e30;
 
@@ -116,29 +142,35 @@ template <class T, bool kSkewed>
 struct NearOneTransform : CmsBase<T> {
   using CmsBase<T>::CmsBase;
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V sign, V v, V w) const {
-    const V one = hn::Set(d, T(1)), sd = hn::Set(d, this->sign_delta);
+  HWY_INLINE Parts<V> Front(D d, V sign, V v, V w) const {
+    const V sd = hn::Set(d, this->sign_delta);
     const Pair<V> end = SinCosPi(d, v);
     const V u = hn::Sub(hn::Set(d, T(0.5)), v);
     if constexpr (!kSkewed) {
       const Pair<V> du = SinCosQuarter(d, hn::Mul(hn::Set(d, this->delta_pi), u));
-      const auto f = this->MakeFactors(d, end, du.cos, w);
-      const V b = hn::Sub(hn::Mul(f.tan, du.cos), hn::Mul(sd, du.sin));
-      return this->affine(d, hn::Xor(TimesExp(d, b, f.exponent), sign));
+      const auto q = this->MakeQuotients(d, end, du.cos, w);
+      return {hn::Sub(hn::Mul(q.tan, du.cos), hn::Mul(sd, du.sin)), q.r};
     } else {
       const Pair<V> half = SinCosQuarter(d, hn::Mul(hn::Set(d, this->delta_pi / 2), u));
-      const V two_sin = hn::Add(half.sin, half.sin);
+      const V two_sin = hn::Add(half.sin, half.sin), one = hn::Set(d, T(1));
       const Pair<V> du = {hn::Mul(two_sin, half.cos), hn::Sub(one, hn::Mul(two_sin, half.sin))};
       const V skew = hn::Xor(hn::Set(d, this->beta), sign);
       const V p = this->MixedP(d, skew, du, SinQuarter(d, hn::Mul(hn::Set(d, this->delta_pi), v)));
-      const auto f = this->MakeFactors(d, end, p, w);
-      const V t = hn::Mul(hn::Mul(sd, skew), hn::Set(d, this->cotangent));
-      const V e = Expm1(d, f.exponent);
-      const V body = hn::Sub(hn::Sub(hn::Mul(f.tan, p), hn::Mul(sd, du.sin)),
-                             hn::Mul(hn::Mul(t, two_sin), half.sin));
-      const V x = hn::Add(hn::Add(body, hn::Mul(body, e)), hn::Mul(t, e));
-      return this->affine(d, hn::Xor(x, sign));
+      const auto q = this->MakeQuotients(d, end, p, w);
+      const V drop = hn::Mul(hn::Mul(this->SignedT(d, sign), two_sin), half.sin);
+      return {hn::Sub(hn::Sub(hn::Mul(q.tan, p), hn::Mul(sd, du.sin)), drop), q.r};
     }
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V Back(D d, V sign, const Parts<V>& x) const {
+    // |log r| < 80 and |ratio| <= 1.
+    if constexpr (!kSkewed) {
+      const V z = TimesModestExp(d, x.b, this->Exponent(d, x.r));
+      return this->affine(d, hn::Xor(z, sign));
+    }
+    const V e = Expm1(d, this->Exponent(d, x.r));
+    const V grown = hn::Add(x.b, hn::Mul(x.b, e));
+    return this->affine(d, hn::Xor(hn::Add(grown, hn::Mul(this->SignedT(d, sign), e)), sign));
   }
 };
 
@@ -147,24 +179,27 @@ template <class T, bool kSkewed>
 struct FarTransform : CmsBase<T> {
   using CmsBase<T>::CmsBase;
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V sign, V v, V w) const {
+  HWY_INLINE Parts<V> Front(D d, V sign, V v, V w) const {
     const V sd = hn::Set(d, this->sign_delta);
     const Pair<V> end = SinCosPi(d, v);
     const V along = hn::Mul(hn::Set(d, this->delta_pi), v);
     const Pair<V> other = SinCosHalf(d, hn::Add(hn::Set(d, this->gap_pi / 2), along));
     const Pair<V> du = {other.cos, other.sin};
     if constexpr (!kSkewed) {
-      const auto f = this->MakeFactors(d, end, du.cos, w);
-      const V b = hn::Sub(hn::Mul(f.tan, du.cos), hn::Mul(sd, du.sin));
-      return this->affine(d, hn::Xor(TimesExp(d, b, f.exponent), sign));
+      const auto q = this->MakeQuotients(d, end, du.cos, w);
+      return {hn::Sub(hn::Mul(q.tan, du.cos), hn::Mul(sd, du.sin)), q.r};
     } else {
       const V skew = hn::Xor(hn::Set(d, this->beta), sign);
       const V p = this->MixedP(d, skew, du, SinHalf(d, along));
-      const auto f = this->MakeFactors(d, end, p, w);
-      const V t = hn::Mul(hn::Mul(sd, skew), hn::Set(d, this->cotangent));
-      const V b = hn::Add(hn::Mul(f.tan, p), hn::Sub(hn::Mul(t, du.cos), hn::Mul(sd, du.sin)));
-      return this->affine(d, hn::Xor(hn::Sub(TimesExp(d, b, f.exponent), t), sign));
+      const auto q = this->MakeQuotients(d, end, p, w);
+      const V rest = hn::Sub(hn::Mul(this->SignedT(d, sign), du.cos), hn::Mul(sd, du.sin));
+      return {hn::Add(hn::Mul(q.tan, p), rest), q.r};
     }
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V Back(D d, V sign, const Parts<V>& x) const {
+    const V z = TimesExp(d, x.b, this->Exponent(d, x.r));
+    return this->affine(d, hn::Xor(kSkewed ? hn::Sub(z, this->SignedT(d, sign)) : z, sign));
   }
 };
 
@@ -181,16 +216,18 @@ struct PositiveTransform : CmsBase<T> {
     return SinHalf(d, hn::IfThenElse(lower, near, far));
   }
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V sign, V v, V w) const {
+  HWY_INLINE Parts<V> Front(D d, V sign, V v, V w) const {
     // beta = -1 is the mirror image.
     const auto lower = IsNegative(d, hn::Xor(sign, hn::Set(d, this->beta)));
     const V sin = SinCosPi(d, v).sin;
     const V inverse = hn::Div(hn::Set(d, T(1)), hn::Mul(w, sin));
     const V top = SinOf(d, lower, v, this->delta_pi, this->gap_pi);
-    const V exponent = hn::Mul(hn::Set(d, this->ratio), LogPositive(d, hn::Mul(top, inverse)));
     const V front = hn::Mul(SinOf(d, lower, v, this->gap_pi, this->delta_pi), hn::Mul(w, inverse));
-    if constexpr (kRoot) return this->affine(d, TimesExp(d, hn::Sqrt(front), exponent));
-    return this->affine(d, TimesExp(d, front, exponent));
+    return {kRoot ? hn::Sqrt(front) : front, hn::Mul(top, inverse)};
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V Back(D d, V, const Parts<V>& x) const {
+    return this->affine(d, TimesExp(d, x.b, this->Exponent(d, x.r)));
   }
 };
 

@@ -16,31 +16,47 @@
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::noise::HWY_NAMESPACE {
 
-// A transform fed with random words.
-template <class Transform>
-struct FromWords {
-  template <class D>
-  HWY_INLINE hn::Vec<D> operator()(D d, WordsFor<D> a, WordsFor<D> b) const {
-    const auto v = DistanceOf(d, a);
-    if constexpr (Transform::kUsesW) {
-      return transform(d, SignOf(d, a), v, ExponentialOf(d, b));
-    } else {
-      return transform(d, SignOf(d, a), v, v);
-    }
-  }
-  Transform transform;
-};
-
-// What a transform is run on: random words, or (for tests) given angles and exponentials, one by
-// one.
+// What a transform is run on: random words, in loops of one part each, or (for tests) given angles
+// and exponentials, one by one.
 template <class T>
 struct OnWords {
   const DrawJob<T>& job;
+
   template <class Transform>
   void Run(const Transform& transform) const {
-    DrawSamples(FromWords<Transform>{transform}, job.source, job.first, job.out.data(),
-                job.out.size());
+    DrawChunks<T>(Chunk<Transform>{transform}, job.source, job.first, job.out.data(),
+                  job.out.size());
   }
+
+ private:
+  template <class Transform>
+  struct Chunk {
+    const Transform& transform;
+    HWY_INLINE void operator()(const WordPairs<T>& words, T* HWY_RESTRICT values,
+                               std::size_t n) const {
+      const hn::ScalableTag<T> d;
+      const hn::RebindToUnsigned<decltype(d)> du;
+      HWY_ALIGN T w[kBlocks * WordPairs<T>::kPerBlock], r[kBlocks * WordPairs<T>::kPerBlock];
+      const std::size_t step = hn::Lanes(d);
+      for (std::size_t i = 0; Transform::kUsesW && i < n; i += step) {
+        hn::Store(ExponentialOf(d, hn::Load(du, words.b + i)), d, w + i);
+      }
+      for (std::size_t i = 0; i < n; i += step) {
+        const auto a = hn::Load(du, words.a + i);
+        const auto v = DistanceOf(d, a);
+        const auto x =
+            transform.Front(d, SignOf(d, a), v, Transform::kUsesW ? hn::Load(d, w + i) : v);
+        hn::Store(x.b, d, values + i);
+        if constexpr (Transform::kUsesR) hn::Store(x.r, d, r + i);
+      }
+      for (std::size_t i = 0; i < n; i += step) {
+        const auto b = hn::Load(d, values + i);
+        const Parts<hn::Vec<hn::ScalableTag<T>>> x = {b,
+                                                      Transform::kUsesR ? hn::Load(d, r + i) : b};
+        hn::Store(transform.Back(d, SignOf(d, hn::Load(du, words.a + i)), x), d, values + i);
+      }
+    }
+  };
 };
 template <class T>
 struct OnGiven {
@@ -51,7 +67,8 @@ struct OnGiven {
     for (std::size_t i = 0; i < job.out.size(); ++i) {
       const auto x = hn::Set(d, job.v[i]);
       const auto sign = hn::And(x, hn::SignBit(d));
-      job.out[i] = hn::GetLane(transform(d, sign, hn::Abs(x), hn::Set(d, job.w[i])));
+      job.out[i] = hn::GetLane(
+          transform.Back(d, sign, transform.Front(d, sign, hn::Abs(x), hn::Set(d, job.w[i]))));
     }
   }
 };
