@@ -24,4 +24,11 @@ template <class T>
 void sample(const std::string& method, double tolerance, const std::string& file, std::size_t n,
             std::size_t d, int rounds, const std::string& out);
 
+// Nanoseconds per sample of a standard stable law.
+template <class T>
+void stable_samples(double alpha, double beta, std::size_t n, int rounds);
+
+// Nanoseconds per point of its density and probability, n points between -20 and 20.
+void stable_functions(double alpha, double beta, std::size_t n, int rounds);
+
 }  // namespace medgrad::bench

@@ -1,5 +1,7 @@
 // medgrad_bench online TYPE N ROUNDS
 // medgrad_bench sample TYPE METHOD TOLERANCE FILE ROWS COLUMNS ROUNDS OUT
+// medgrad_bench stable-samples TYPE ALPHA BETA N ROUNDS
+// medgrad_bench stable-functions double ALPHA BETA N ROUNDS
 // with TYPE float or double. Meant to be run by run.py.
 #include <cstdio>
 #include <exception>
@@ -17,6 +19,12 @@ int run(const std::vector<std::string>& a) {
   } else if (a.size() == 9 && a[0] == "sample") {
     medgrad::bench::sample<T>(a[2], std::stod(a[3]), a[4], std::stoul(a[5]), std::stoul(a[6]),
                               std::stoi(a[7]), a[8]);
+  } else if (a.size() == 6 && a[0] == "stable-samples") {
+    medgrad::bench::stable_samples<T>(std::stod(a[2]), std::stod(a[3]), std::stoul(a[4]),
+                                      std::stoi(a[5]));
+  } else if (a.size() == 6 && a[0] == "stable-functions") {
+    medgrad::bench::stable_functions(std::stod(a[2]), std::stod(a[3]), std::stoul(a[4]),
+                                     std::stoi(a[5]));
   } else {
     std::fputs("medgrad_bench is run by bench/run.py; its arguments are in bench/main.cc.\n",
                stderr);

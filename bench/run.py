@@ -22,6 +22,7 @@ import time
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from peers import stable
 from peers.sample import Weiszfeld, column_median, objective, weiszfeld
 
 TYPES = {"float": np.float32, "double": np.float64}
@@ -109,6 +110,41 @@ def sample(binary, folder, method, n, d, name, tolerance, target, rounds):
         }
 
 
+def stable_samples(binary, alpha, beta, rounds, n=1 << 20):
+    """Samples of a stable law against scipy and numpy, and float against double, in turns."""
+    def ours(name):
+        return run(binary, "stable-samples", name, alpha, beta, n // 4, 10)[0]["ns"]
+
+    peers = stable.samplers(alpha, beta, n)
+    mine, single, theirs = [], [], [[] for _ in peers]
+    for _ in range(rounds):
+        mine.append(ours("double"))
+        single.append(ours("float"))
+        for times, (_, peer) in zip(theirs, peers):
+            times.append(seconds(peer)[0] / n * 1e9)
+    what = f"stable samples, alpha {alpha:g}, beta {beta:g}"
+    rows = [(f"{what}, doubles", min(mine), min(times), name, target)
+            for times, (name, _), target in zip(theirs, peers, (12, 4, None))]
+    rows.append((f"{what}, floats", min(single), min(mine), "our doubles", 2))
+    for label, own, peer, name, target in rows:
+        yield {"what": label, "ours": f"{own:.1f} ns", "peer": f"{peer:.1f} ns ({name})",
+               "ratio": peer / own, "target": target}
+
+
+def stable_functions(binary, alpha, beta, rounds):
+    """Density and probability of a stable law per point, against scipy's, in turns."""
+    n, peers = stable.functions(alpha, beta)
+    mine, theirs = [], {name: [] for name in peers}
+    for _ in range(rounds):
+        mine.append(run(binary, "stable-functions", "double", alpha, beta, 10_000, 1)[0])
+        for name, peer in peers.items():
+            theirs[name].append(seconds(peer)[0] / n * 1e9)
+    for name, times in theirs.items():
+        own = min(m[name] for m in mine)
+        yield {"what": f"stable {name}, alpha {alpha:g}, beta {beta:g}", "ours": f"{own / 1e3:.2f} us",
+               "peer": f"{min(times) / 1e3:.0f} us (scipy)", "ratio": min(times) / own, "target": 50}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
@@ -125,6 +161,11 @@ def main():
         for name, tolerance in (("float", 1e-9), ("double", 1e-10)):
             results += sample(binary, folder, "median", 5, options.d, name, 0, 50, 5)
             results += sample(binary, folder, "geometric-median", 11, options.d, name, tolerance, 20, 5)
+
+    for alpha, beta in ((1.1, 0), (1.5, 0.5)):
+        results += stable_samples(binary, alpha, beta, 5)
+    for alpha, beta in ((0.7, 0.5), (0.9, 0), (1.1, 0), (1.5, 0.5), (1.9, 0)):
+        results += stable_functions(binary, alpha, beta, 3)
 
     print(f"{'what':<48} {'ours':>12} {'peer':>38} {'ratio':>8} {'target':>7}  ok")
     for r in results:
