@@ -24,7 +24,7 @@ class Options {
   virtual ~Options() = default;
   virtual void flag(const std::string& name, bool& target, const std::string& help) = 0;
   // An empty `help` leaves an option out of the list (it is explained elsewhere in the help).
-  virtual void value(const std::string& name, std::string& target, const std::string& placeholder,
+  virtual void value(const std::string& name, std::string& target, const std::string& operand,
                      const std::string& help) = 0;
   virtual void argument(const std::string& name, std::string& target, const std::string& help) = 0;
   virtual void arguments(const std::string& name, std::vector<std::string>& target,

@@ -30,10 +30,10 @@ class Parser final : public Options {
     app_.add_flag(name, target);
     note(name, "", help);
   }
-  void value(const std::string& name, std::string& target, const std::string& placeholder,
+  void value(const std::string& name, std::string& target, const std::string& operand,
              const std::string& help) override {
     given_.push_back({app_.add_option(name, target), target});
-    note(name, placeholder, help);
+    note(name, operand, help);
   }
   void argument(const std::string& name, std::string& target, const std::string& help) override {
     given_.push_back({app_.add_option(name, target), target});
@@ -67,13 +67,12 @@ class Parser final : public Options {
   }
 
  private:
-  void note(const std::string& name, const std::string& placeholder, const std::string& help) {
+  void note(const std::string& name, const std::string& operand, const std::string& help) {
     names_.push_back(name.substr(0, name.find(',')));
     std::string left = name;
     if (const std::size_t comma = left.find(','); comma != std::string::npos)
       left = left.substr(comma + 1) + ", " + left.substr(0, comma);
-    if (!help.empty())
-      listed_.emplace_back(left + (placeholder.empty() ? "" : " ") + placeholder, help);
+    if (!help.empty()) listed_.emplace_back(left + (operand.empty() ? "" : " ") + operand, help);
   }
 
   // An empty text would pass for "not given", as where a variable of a script is not set.

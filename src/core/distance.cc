@@ -7,6 +7,7 @@
 #include "core/lanes.h"
 #include "core/project.h"
 #include "core/radial.h"
+#include "core/text.h"
 #include "medgrad/error.h"
 
 namespace medgrad {
@@ -124,7 +125,7 @@ void L2::project_dual(double radius, std::span<const T> x, std::span<T> out) con
 // ---- Lp -----------------------------------------------------------------------------------------
 
 Lp::Lp(double p) : p_(p) {
-  if (!(p >= 1)) throw Error("p is " + std::to_string(p) + "; a norm needs p >= 1 (inf allowed).");
+  if (!(p >= 1)) throw Error("p is " + number(p) + "; a norm needs p >= 1 (inf allowed).");
 }
 double Lp::q() const {
   if (p_ == 1) return kInfinity;
@@ -167,7 +168,7 @@ void Lp::project_dual(double radius, std::span<const T> x, std::span<T> out) con
 
 Huber::Huber(double mu) : mu_(mu) {
   if (!(mu > 0 && std::isfinite(mu))) {
-    throw Error("mu is " + std::to_string(mu) + "; it must be positive and finite.");
+    throw Error("mu is " + number(mu) + "; it must be positive and finite.");
   }
 }
 
@@ -187,8 +188,7 @@ void Huber::subgradient(std::span<const T> x, std::span<T> out) const {
   scale(subgradient_step(*this, 1, scaled_norm(x)).factor, x, out);
 }
 
-// ---- AnyDistance
-// ----------------------------------------------------------------------------------
+// ---- AnyDistance --------------------------------------------------------------------------------
 
 namespace {
 

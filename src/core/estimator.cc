@@ -2,29 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
+#include <string>
 #include <utility>
 
+#include "core/overloaded.h"
+#include "core/text.h"
 #include "kernels/step.h"
 #include "medgrad/error.h"
 #include "medgrad/thread_pool.h"
 
 namespace medgrad {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-// Clang 14 does not deduce the parameters of an aggregate by itself.
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
-
-std::string number(double x) {
-  std::ostringstream out;
-  out << x;
-  return out.str();
-}
 
 void check_positive(const char* name, double value) {
   if (!(value > 0 && std::isfinite(value))) {

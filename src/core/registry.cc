@@ -1,13 +1,12 @@
 #include "medgrad/registry.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 
+#include "core/text.h"
 #include "medgrad/error.h"
 
 namespace medgrad {
@@ -15,14 +14,7 @@ namespace {
 
 constexpr double kRequired = std::numeric_limits<double>::quiet_NaN();
 
-std::string number(double x) {
-  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
-}
-
-// ---- Parameters, each defined once
-// ---------------------------------------------------------------
+// ---- Parameters, each defined once --------------------------------------------------------------
 
 Parameter positive(std::string_view name, std::string_view meaning, double fallback) {
   return {name, meaning, fallback, 0, kInfinity, true, true};
@@ -49,8 +41,7 @@ int whole_of(const ParameterValues& v, std::string_view name) {
 }
 double of(const ParameterValues& v, std::string_view name) { return v.find(name)->second; }
 
-// ---- The tables
-// ------------------------------------------------------------------------------------
+// ---- The tables ---------------------------------------------------------------------------------
 
 std::vector<Entry<AnyDistance>> make_distances() {
   return {
@@ -284,8 +275,7 @@ std::vector<Entry<NoiseModel>> make_noises() {
   };
 }
 
-// ---- Look-up
-// ---------------------------------------------------------------------------------------
+// ---- Look-up ------------------------------------------------------------------------------------
 
 template <class Made>
 const Entry<Made>& find(std::span<const Entry<Made>> entries, std::string_view kind,

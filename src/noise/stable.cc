@@ -1,13 +1,12 @@
 #include "medgrad/stable.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <string>
 
+#include "core/text.h"
 #include "medgrad/error.h"
 #include "medgrad/thread_pool.h"
 #include "noise/law.h"
@@ -20,11 +19,6 @@ using noise::StablePoint;
 constexpr double kPi = std::numbers::pi;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSmallestAlpha = 0.1;  // below it, densities of doubles run out of exponents
-
-std::string number(double x) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
-}
 
 // How far the location of S0 lies above that of S1.
 double shift(const StableParameters& s) {

@@ -5,48 +5,29 @@
 #include <string>
 #include <variant>
 
+#include "core/overloaded.h"
 #include "core/sample/estimators.h"
+#include "core/text.h"
 #include "medgrad/error.h"
 #include "medgrad/sample.h"
 
 namespace medgrad {
 namespace {
 
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;  // clang 14 does not find it by itself
-
-std::string text(double x) {
-  std::string s = std::to_string(x);
-  if (std::isfinite(x) && x != 0 && (std::abs(x) < 1e-3 || std::abs(x) >= 1e9)) {
-    char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%g", x);
-    return buffer;
-  }
-  if (s.find('.') != std::string::npos) {
-    s.erase(s.find_last_not_of('0') + 1);
-    if (s.back() == '.') s.pop_back();
-  }
-  return s;
-}
-
 void check_iteration(double tolerance, int max_iterations) {
   if (!(tolerance >= 0 && tolerance < kInfinity))
-    throw Error("tolerance is " + text(tolerance) + "; it must be zero or positive.");
+    throw Error("tolerance is " + number(tolerance) + "; it must be zero or positive.");
   if (max_iterations < 1)
     throw Error("max-iterations is " + std::to_string(max_iterations) + "; it must be at least 1.");
 }
 
 void check_positive(const char* name, double value) {
   if (!(value > 0 && value < kInfinity))
-    throw Error(std::string(name) + " is " + text(value) + "; it must be positive and finite.");
+    throw Error(std::string(name) + " is " + number(value) + "; it must be positive and finite.");
 }
 
 void check_p(double p) {
-  if (!(p >= 1)) throw Error("p is " + text(p) + "; it must be at least 1 (or inf).");
+  if (!(p >= 1)) throw Error("p is " + number(p) + "; it must be at least 1 (or inf).");
 }
 
 bool takes_weights(const SampleMethod& method) {
@@ -95,7 +76,7 @@ sample::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, std::s
   for (std::size_t i = 0; i < n; ++i) {
     const double w = input.weights[i];
     if (!(w > 0 && w < kInfinity)) {
-      throw Error("Weight " + std::to_string(i + 1) + " is " + text(w) +
+      throw Error("Weight " + std::to_string(i + 1) + " is " + number(w) +
                   "; weights must be positive and finite.");
     }
   }
