@@ -27,7 +27,7 @@ struct LpSolution {
 
 [[nodiscard]] LpSolution solve(const LpProblem& problem);
 
-// sum omega_i |z - x_i|_p.
-[[nodiscard]] double lp_objective(const LpProblem& problem, const std::vector<double>& z);
+// |z - x_i|_p.
+[[nodiscard]] std::vector<double> lp_norms(const LpProblem& problem, const std::vector<double>& z);
 
 }  // namespace medgrad::sample

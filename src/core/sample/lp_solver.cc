@@ -121,8 +121,8 @@ bool Solver::optimal_row(std::size_t k) {
   return sweeps_.pull(z, r) <= here + 1e-14 * total_;
 }
 
-// The step relative to N from the coupling c; empty if the matrix is not positive definite to rounding.
-// It is scaled by D: N ranges over many powers of ten when there are outliers.
+// The step relative to N from the coupling c; empty if the matrix is not positive definite to
+// rounding. It is scaled by D: N ranges over many powers of ten when there are outliers.
 std::vector<double> Solver::newton(const State& s, std::vector<double> c, double theta) const {
   std::vector<double> root(n_), y(n_);  // D^(1/2)
   const std::span<const double> w = problem_.weights;
@@ -163,8 +163,9 @@ double Solver::slope(const State& s, const std::vector<double>& direction) const
   return sum * (p_ - 1) / p_;
 }
 
-// Goes along a step relative to N, less far where phi would rise at the end. phi is convex in N, so its
-// slope tells more than its value, which has no digits to spare. False if the step leads nowhere.
+// Goes along a step relative to N, less far where phi would rise at the end. phi is convex in N, so
+// its slope tells more than its value, which has no digits to spare. False if the step leads
+// nowhere.
 bool Solver::move(State& s, const std::vector<double>& step) const {
   std::vector<double> direction(n_), units(n_);
   for (std::size_t i = 0; i < n_; ++i) direction[i] = s.units[i] * step[i];
@@ -269,11 +270,10 @@ LpSolution solve(const LpProblem& problem) {
   return Solver(problem, problem.p).run(std::move(z), iterations);
 }
 
-double lp_objective(const LpProblem& problem, const std::vector<double>& z) {
+std::vector<double> lp_norms(const LpProblem& problem, const std::vector<double>& z) {
   Places places(z.size());
   for (std::size_t j = 0; j < z.size(); ++j) places[j].origin = z[j];
-  const std::vector<double> norms = LpSweeps(problem, problem.p).norms(places);
-  return std::inner_product(norms.begin(), norms.end(), problem.weights.begin(), 0.0);
+  return LpSweeps(problem, problem.p).norms(places);
 }
 
 }  // namespace medgrad::sample

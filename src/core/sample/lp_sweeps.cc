@@ -20,7 +20,8 @@ std::vector<double> LpSweeps::sum_columns(std::size_t slots, Add&& add) const {
     double* const sums = parts.data() + run * slots;
     std::vector<double> a(n_), b(n_);
     for (std::size_t c = run * chunks_.count / runs; c < (run + 1) * chunks_.count / runs; ++c) {
-      for (std::size_t j = chunks_.begin(c); j < chunks_.end(c); ++j) add(j, sums, a.data(), b.data());
+      for (std::size_t j = chunks_.begin(c); j < chunks_.end(c); ++j)
+        add(j, sums, a.data(), b.data());
     }
   });
   std::vector<double> sums(slots);
@@ -110,24 +111,24 @@ double LpSweeps::pull(const Places& z, const std::vector<double>& norms) const {
 double LpSweeps::dual_bound(const Places& z, const std::vector<double>& norms) const {
   const double q = p_ / (p_ - 1);
   const std::span<const double> w = problem_.weights;
-  const std::vector<double> sums = sum_columns(n_ + 1, [&](std::size_t j, double* sum, double* v,
-                                                           double* y) {
-    differences(j, z[j], v);
-    signed_powers(v, norms, p_ - 1, y);
-    double g = 0, near = std::numeric_limits<double>::infinity(), weight = 0;
-    for (std::size_t i = 0; i < n_; ++i) {
-      g += w[i] * y[i];
-      near = std::min(near, std::abs(v[i]));
-    }
-    for (std::size_t i = 0; i < n_; ++i) weight += p_ >= 2 || std::abs(v[i]) <= near ? w[i] : 0;
-    for (std::size_t i = 0; i < n_; ++i) {
-      if (p_ >= 2 || std::abs(v[i]) <= near) y[i] -= g / weight;
-      sum[n_] += w[i] * y[i] * v[i];
-      y[i] = std::abs(y[i]);
-    }
-    kernels::powers(y, n_, q, y);
-    for (std::size_t i = 0; i < n_; ++i) sum[i] += y[i];
-  });
+  const std::vector<double> sums =
+      sum_columns(n_ + 1, [&](std::size_t j, double* sum, double* v, double* y) {
+        differences(j, z[j], v);
+        signed_powers(v, norms, p_ - 1, y);
+        double g = 0, near = std::numeric_limits<double>::infinity(), weight = 0;
+        for (std::size_t i = 0; i < n_; ++i) {
+          g += w[i] * y[i];
+          near = std::min(near, std::abs(v[i]));
+        }
+        for (std::size_t i = 0; i < n_; ++i) weight += p_ >= 2 || std::abs(v[i]) <= near ? w[i] : 0;
+        for (std::size_t i = 0; i < n_; ++i) {
+          if (p_ >= 2 || std::abs(v[i]) <= near) y[i] -= g / weight;
+          sum[n_] += w[i] * y[i] * v[i];
+          y[i] = std::abs(y[i]);
+        }
+        kernels::powers(y, n_, q, y);
+        for (std::size_t i = 0; i < n_; ++i) sum[i] += y[i];
+      });
   const double longest =
       *std::max_element(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(n_));
   return sums[n_] / std::max(1.0, std::pow(longest, 1 / q));
