@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr int kMostSteps = 200;
+// A Newton step this short, relative to the terms, squares to less than rounding: it is the last.
+constexpr double kLastStep = 1e-9;
 
 }  // namespace
 
@@ -21,7 +23,7 @@ ColumnSolver::ColumnSolver(std::span<const double> weights, std::span<const doub
       inverse_(units.begin(), units.end()),
       shift_(units.size()),
       v_(units.size()),
-      power_(units.size()) {
+      power_(kernels::padded(units.size()), 1.0) {
   for (double& u : inverse_) u = 1 / u;
 }
 
@@ -58,7 +60,7 @@ ColumnSolver::Balance ColumnSolver::balance_at(double offset) {
   }
   if (b.scale == 0) return b;
   for (std::size_t i = 0; i < n; ++i) power_[i] /= b.scale;
-  kernels::powers(power_.data(), n, p_ - 1, power_.data());
+  kernels::powers(power_.data(), power_.size(), p_ - 1, power_.data());
   for (std::size_t i = 0; i < n; ++i) {
     if (v_[i] == 0) continue;
     const double term = weights_[i] * power_[i], slope = (p_ - 1) * term / std::abs(v_[i]);
@@ -85,17 +87,21 @@ double ColumnSolver::smooth_root(double guess) {
     if (b.zero()) break;
     (b.value < 0 ? low : high) = z;
     double next = b.value < 0 ? high : low;
+    bool last = false;
     if (b.above > 0 && b.below > 0) {
-      const double up = std::pow(b.above, root_), down = std::pow(b.below, root_);
-      const double slope = up * b.above_slope / b.above + down * b.below_slope / b.below;
-      next = z - (up - down) / (root_ * slope);
+      const double ratio = std::pow(b.below / b.above, root_);  // of the two norms
+      next =
+          z - (1 - ratio) / (root_ * (b.above_slope / b.above + ratio * b.below_slope / b.below));
+      last = std::abs(1 - ratio) <= kLastStep;
     }
-    if (!(next > low && next < high) || std::abs(next - z) > 0.75 * before)
+    if (!(next > low && next < high) || std::abs(next - z) > 0.75 * before) {
+      if (last) break;  // rounding
       next = low + (high - low) / 2;
+    }
     if (!(next > low && next < high)) break;
     const double move = before = std::abs(next - z);
     z = next;
-    if (move <= kEpsilon / 2 * std::abs(z)) break;
+    if (last || move <= kEpsilon / 2 * std::abs(z)) break;
   }
   return z;
 }
@@ -129,11 +135,27 @@ double ColumnSolver::root_within(double start, double far, double side) {
       next = high * std::pow((1 + std::pow(share, p_ - 1)) / 2, root_);
       if (!(next > low && next < high)) break;
     }
-    const double move = std::abs(next - v);
     v = next;
-    if (move <= kEpsilon * v) break;
+    if (std::abs(1 - ratio) <= kLastStep) break;
   }
   return side * v;
+}
+
+// The same from a guess that is nearly right, without a bracket; false if it was not.
+bool ColumnSolver::polish(double& offset) {
+  double before = 0.5, v = offset;
+  for (int step = 0; step < 6 && v != 0; ++step) {
+    const Balance b = balance_at(v);
+    if (b.zero()) break;
+    const double change = -b.value / (root_ * b.slope * v);  // of s, relative
+    if (!(std::abs(change) < before)) return false;
+    v *= std::pow(1 + change, root_);
+    before = std::abs(change) / 2;
+    if (std::abs(change) <= kLastStep) break;
+  }
+  if (v == 0 || !std::isfinite(v)) return false;
+  offset = v;
+  return true;
 }
 
 // p < 2: goes from entry to entry to the two that the root is between, then to it from the nearer.
@@ -175,7 +197,7 @@ Place ColumnSolver::solve(std::span<const double> x, Place guess) {
   }
   anchor_nearest(offset);
   if (p_ < 2) {
-    offset = kinked_root(offset);
+    if (!polish(offset)) offset = kinked_root(offset);
   } else {
     offset = smooth_root(offset);
     anchor_nearest(offset);

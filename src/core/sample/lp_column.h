@@ -40,6 +40,7 @@ class ColumnSolver {
   [[nodiscard]] double kinked_root(double guess);
   [[nodiscard]] bool next_kink(double side, double& kink, std::size_t& row) const;
   [[nodiscard]] double root_within(double start, double far, double side);
+  [[nodiscard]] bool polish(double& offset);
 
   std::span<const double> weights_;
   double p_, root_;  // root_ = 1 / (p - 1)
@@ -47,7 +48,7 @@ class ColumnSolver {
   std::span<const double> x_;
   std::size_t a_ = 0;
   std::vector<double> shift_;      // x_a - x_i
-  std::vector<double> v_, power_;  // z - x_i; (|v_i| / units_i / scale)^(p-1)
+  std::vector<double> v_, power_;  // z - x_i; (|v_i| / units_i / scale)^(p-1), padded
 };
 
 }  // namespace medgrad::sample

@@ -89,7 +89,10 @@ Solver::State Solver::start(Places z) const {
 Solver::State Solver::at_units(std::vector<double> units, Places guess) const {
   State s{std::move(units), std::move(guess), {}, std::vector<double>(n_), 0};
   sweeps_.balance(s.units, s.z);
-  s.norms = sweeps_.norms(s.z);
+  s.norms = sweeps_.norms(s.z, s.units);
+  const bool sized = std::all_of(s.norms.begin(), s.norms.end(),
+                                 [](double r) { return r > 0 && std::isfinite(r); });
+  if (!sized) s.norms = sweeps_.norms(s.z);
   for (std::size_t i = 0; i < n_; ++i) {
     s.residual[i] = s.norms[i] > 0 ? std::log(s.norms[i] / s.units[i]) : -kInfinite;
     // A far outlier's rounding errors are long enough to hide the slopes of all others.

@@ -10,7 +10,7 @@
 namespace medgrad::sample {
 
 // Sums over columns: add(j, sums, a, b) for each column j, `slots` sums, in an order that does not
-// depend on the threads; a and b have room for n numbers.
+// depend on the threads; a has room for n numbers, b for padded(n).
 template <class Add>
 std::vector<double> LpSweeps::sum_columns(std::size_t slots, Add&& add) const {
   // A few runs of chunks, so that an n x n matrix per run stays affordable.
@@ -18,7 +18,7 @@ std::vector<double> LpSweeps::sum_columns(std::size_t slots, Add&& add) const {
   std::vector<double> parts(runs * slots);
   for_each(problem_.pool, runs, [&](std::size_t run) {
     double* const sums = parts.data() + run * slots;
-    std::vector<double> a(n_), b(n_);
+    std::vector<double> a(n_), b(kernels::padded(n_), 1.0);
     for (std::size_t c = run * chunks_.count / runs; c < (run + 1) * chunks_.count / runs; ++c) {
       for (std::size_t j = chunks_.begin(c); j < chunks_.end(c); ++j)
         add(j, sums, a.data(), b.data());
@@ -40,8 +40,18 @@ void LpSweeps::differences(std::size_t j, const Place& z, double* v) const {
 void LpSweeps::signed_powers(const double* v, std::span<const double> units, double a,
                              double* out) const {
   for (std::size_t i = 0; i < n_; ++i) out[i] = units[i] == 0 ? 0 : std::abs(v[i]) / units[i];
-  kernels::powers(out, n_, a, out);
+  kernels::powers(out, kernels::padded(n_), a, out);
   for (std::size_t i = 0; i < n_; ++i) out[i] = std::copysign(out[i], v[i]);
+}
+
+std::vector<double> LpSweeps::norms(const Places& z, std::span<const double> units) const {
+  std::vector<double> sums = sum_columns(n_, [&](std::size_t j, double* s, double* v, double* t) {
+    differences(j, z[j], v);
+    signed_powers(v, units, p_, t);
+    for (std::size_t i = 0; i < n_; ++i) s[i] += std::abs(t[i]);
+  });
+  for (std::size_t i = 0; i < n_; ++i) sums[i] = units[i] * std::pow(sums[i], 1 / p_);
+  return sums;
 }
 
 std::vector<double> LpSweeps::norms(const Places& z) const {
@@ -51,13 +61,7 @@ std::vector<double> LpSweeps::norms(const Places& z) const {
     for (std::size_t j = 0; j < d_; ++j)
       most[i] = std::max(most[i], std::abs(z[j].from(problem_.points[i * d_ + j])));
   });
-  std::vector<double> sums = sum_columns(n_, [&](std::size_t j, double* s, double* v, double* t) {
-    differences(j, z[j], v);
-    signed_powers(v, most, p_, t);
-    for (std::size_t i = 0; i < n_; ++i) s[i] += std::abs(t[i]);
-  });
-  for (std::size_t i = 0; i < n_; ++i) sums[i] = most[i] * std::pow(sums[i], 1 / p_);
-  return sums;
+  return norms(z, most);
 }
 
 void LpSweeps::balance(std::span<const double> units, Places& z) const {
@@ -126,7 +130,7 @@ double LpSweeps::dual_bound(const Places& z, const std::vector<double>& norms) c
           sum[n_] += w[i] * y[i] * v[i];
           y[i] = std::abs(y[i]);
         }
-        kernels::powers(y, n_, q, y);
+        kernels::powers(y, kernels::padded(n_), q, y);
         for (std::size_t i = 0; i < n_; ++i) sum[i] += y[i];
       });
   const double longest =

@@ -18,6 +18,8 @@ class LpSweeps {
 
   // |z - x_i|_p.
   [[nodiscard]] std::vector<double> norms(const Places& z) const;
+  // The same in one pass, from numbers of about their size.
+  [[nodiscard]] std::vector<double> norms(const Places& z, std::span<const double> units) const;
   // z(N): every column of `z`, which is a guess, goes to where the pulls balance.
   void balance(std::span<const double> units, Places& z) const;
   // The lower triangle of  sum_j s_ij s_kj / H_j  with  s_ij = sign(v) (|v|/N_i)^(p-1),
