@@ -176,6 +176,7 @@ bool Solver::move(State& s, const std::vector<double>& step) const {
   if (!(start < 0)) return false;
   double t = 1;
   for (const double x : step) t = std::min(t, x < 0 ? -0.9 / x : t);  // N stays positive
+  if (t < 0.05) return false;  // a row that wants to go through zero holds up all others
   for (int trial = 0; trial < 12; ++trial) {
     for (std::size_t i = 0; i < n_; ++i) units[i] = s.units[i] + t * direction[i];
     State next = at_units(units, s.z);
@@ -237,6 +238,8 @@ int Solver::approach(Places& z) const {
 
 LpSolution Solver::run(Places z, int before) {
   State s = start(std::move(z));
+  // The norms themselves are sums of d terms, with errors that grow like the root of d.
+  const double rounding = kRounding * std::max(1.0, std::sqrt(static_cast<double>(d_)) / 32);
   double best = kInfinite;
   int idle = 0;
   for (int iteration = before;; ++iteration) {
@@ -245,7 +248,7 @@ LpSolution Solver::run(Places z, int before) {
     if (!tested_[near] && optimal_row(near)) return at_row(near, iteration);
     idle = s.worst < 0.9 * best ? 0 : idle + 1;
     best = std::min(best, s.worst);
-    if (s.worst <= kRounding || (idle >= 3 && s.worst <= 1e-11))
+    if (s.worst <= rounding || (idle >= 3 && s.worst <= 1e-11))
       return finish(s, iteration, Stop::rounding);
     if (iteration >= problem_.max_iterations) return finish(s, iteration, Stop::max_iterations);
     advance(s);
