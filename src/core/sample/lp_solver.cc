@@ -67,6 +67,7 @@ class Solver {
   [[nodiscard]] bool move(State& s, const std::vector<double>& step) const;
   [[nodiscard]] bool refine(State& s, const std::vector<double>& step) const;
   void advance(State& s) const;
+  [[nodiscard]] bool certified(const State& s) const;
   [[nodiscard]] LpSolution finish(const State& s, int iterations, Stop stop) const;
   [[nodiscard]] LpSolution at_row(std::size_t k, int iterations) const;
 
@@ -222,6 +223,13 @@ LpSolution Solver::finish(const State& s, int iterations, Stop stop) const {
   return solution;
 }
 
+// Is z optimal up to what rounding may leave?
+bool Solver::certified(const State& s) const {
+  const double f =
+      std::inner_product(s.norms.begin(), s.norms.end(), problem_.weights.begin(), 0.0);
+  return f - sweeps_.dual_bound(s.z, s.norms) <= 1e-12 * f;
+}
+
 LpSolution Solver::at_row(std::size_t k, int iterations) const {
   const auto from = problem_.points.begin() + static_cast<std::ptrdiff_t>(k * d_);
   return {std::vector<double>(from, from + static_cast<std::ptrdiff_t>(d_)), k, slack_, iterations,
@@ -248,7 +256,7 @@ LpSolution Solver::run(Places z, int before) {
     if (!tested_[near] && optimal_row(near)) return at_row(near, iteration);
     idle = s.worst < 0.9 * best ? 0 : idle + 1;
     best = std::min(best, s.worst);
-    if (s.worst <= rounding || (idle >= 3 && s.worst <= 1e-11))
+    if (s.worst <= rounding || (idle >= 3 && s.worst <= 1e-11 && (idle >= 20 || certified(s))))
       return finish(s, iteration, Stop::rounding);
     if (iteration >= problem_.max_iterations) return finish(s, iteration, Stop::max_iterations);
     advance(s);
