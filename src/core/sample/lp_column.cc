@@ -11,8 +11,9 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr int kMostSteps = 200;
-// A Newton step this short, relative to the terms, squares to less than rounding: it is the last.
-constexpr double kLastStep = 1e-9;
+// A step that changes no term by more than this needs no other: the squares of such changes, which
+// Newton's method neglects, are less than rounding.
+constexpr double kLastStep = 1e-8;
 
 }  // namespace
 
@@ -27,7 +28,9 @@ ColumnSolver::ColumnSolver(std::span<const double> weights, std::span<const doub
   for (double& u : inverse_) u = 1 / u;
 }
 
-bool ColumnSolver::Balance::zero() const { return std::abs(value) <= kEpsilon / 2 * magnitude; }
+bool ColumnSolver::zero(const Balance& b) const {
+  return std::abs(b.value) <= kEpsilon / 2 * p_ * b.magnitude;
+}
 
 // Offsets count from x_a from now on.
 void ColumnSolver::anchor(std::size_t a) {
@@ -55,6 +58,7 @@ ColumnSolver::Balance ColumnSolver::balance_at(double offset) {
   Balance b;
   for (std::size_t i = 0; i < n; ++i) {
     v_[i] = shift_[i] + offset;
+    b.least = std::min(b.least, std::abs(v_[i]));
     power_[i] = std::abs(v_[i]) * inverse_[i];
     b.scale = std::max(b.scale, power_[i]);
   }
@@ -84,16 +88,15 @@ double ColumnSolver::smooth_root(double guess) {
   double z = std::clamp(guess, low, high), before = high - low;
   for (int step = 0; step < kMostSteps; ++step) {
     const Balance b = balance_at(z);
-    if (b.zero()) break;
+    if (zero(b)) break;
     (b.value < 0 ? low : high) = z;
     double next = b.value < 0 ? high : low;
-    bool last = false;
     if (b.above > 0 && b.below > 0) {
       const double ratio = std::pow(b.below / b.above, root_);  // of the two norms
       next =
           z - (1 - ratio) / (root_ * (b.above_slope / b.above + ratio * b.below_slope / b.below));
-      last = std::abs(1 - ratio) <= kLastStep;
     }
+    const bool last = p_ * std::abs(next - z) <= kLastStep * b.least;
     if (!(next > low && next < high) || std::abs(next - z) > 0.75 * before) {
       if (last) break;  // rounding
       next = low + (high - low) / 2;
@@ -126,7 +129,7 @@ double ColumnSolver::root_within(double start, double far, double side) {
   double low = 0, high = std::abs(far), v = start;
   for (int step = 0; step < kMostSteps; ++step) {
     const Balance b = balance_at(side * v);
-    if (b.zero()) break;
+    if (zero(b)) break;
     (b.value * side < 0 ? low : high) = v;
     const double ratio = 1 - b.value * side / (root_ * b.slope * v);
     double next = ratio > 0 ? v * std::pow(ratio, root_) : 0;
@@ -146,7 +149,7 @@ bool ColumnSolver::polish(double& offset) {
   double before = 0.5, v = offset;
   for (int step = 0; step < 6 && v != 0; ++step) {
     const Balance b = balance_at(v);
-    if (b.zero()) break;
+    if (zero(b)) break;
     const double change = -b.value / (root_ * b.slope * v);  // of s, relative
     if (!(std::abs(change) < before)) return false;
     v *= std::pow(1 + change, root_);
@@ -163,7 +166,7 @@ double ColumnSolver::kinked_root(double guess) {
   // An entry is visited once on the way; more is two entries that take turns by rounding.
   for (std::size_t visits = 0;; ++visits) {
     const Balance here = balance_at(0);
-    if (here.magnitude == 0 || here.zero()) return 0;
+    if (here.magnitude == 0 || zero(here)) return 0;
     const double side = here.value < 0 ? 1 : -1;
     double kink = 0;
     std::size_t row = 0;

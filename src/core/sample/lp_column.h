@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -30,9 +31,10 @@ class ColumnSolver {
     double slope = 0;      // terms at z left out
     double scale = 0;      // the largest |z - x_i| / units_i; terms are relative to its power
     double above = 0, below = 0, above_slope = 0, below_slope = 0;  // value = above - below
-    [[nodiscard]] bool zero() const;
+    double least = std::numeric_limits<double>::infinity();         // the smallest |z - x_i|
   };
 
+  [[nodiscard]] bool zero(const Balance& b) const;  // but for rounding
   void anchor(std::size_t a);
   void anchor_nearest(double& offset);
   Balance balance_at(double offset);
