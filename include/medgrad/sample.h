@@ -37,8 +37,9 @@ struct Median {};
 // Newton. For n <= 1024 rows longer than n, the number of passes over the data does not depend on
 // the number of iterations: the iteration runs on the n x n Gram matrix of the rows around their
 // componentwise median, one pass to build it and one to combine the rows. More passes are needed
-// where squares overflow or vanish, where a row is the componentwise median or the result is so
-// near to a row that the matrix is built again around it.
+// where squares overflow or vanish (as those of a row that is the componentwise median), and where
+// rows that matter are much closer together than to the componentwise median: then the matrix is
+// built again around the result, at most three times.
 struct GeometricMedian {
   double tolerance = 1e-10;
   int max_iterations = 1000;
