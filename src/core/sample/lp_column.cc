@@ -32,6 +32,11 @@ bool ColumnSolver::zero(const Balance& b) const {
   return std::abs(b.value) <= kEpsilon / 2 * p_ * b.magnitude;
 }
 
+// x^(1/(p-1)); the usual p need no pow.
+double ColumnSolver::rooted(double x) const {
+  return p_ == 3 ? std::sqrt(x) : p_ == 1.5 ? x * x : std::pow(x, root_);
+}
+
 // Offsets count from x_a from now on.
 void ColumnSolver::anchor(std::size_t a) {
   a_ = a;
@@ -63,13 +68,18 @@ ColumnSolver::Balance ColumnSolver::balance_at(double offset) {
     b.scale = std::max(b.scale, power_[i]);
   }
   if (b.scale == 0) return b;
-  for (std::size_t i = 0; i < n; ++i) power_[i] /= b.scale;
+  const double inverse_scale = 1 / b.scale;
+  for (std::size_t i = 0; i < n; ++i) power_[i] *= inverse_scale;
   kernels::powers(power_.data(), power_.size(), p_ - 1, power_.data());
   for (std::size_t i = 0; i < n; ++i) {
-    if (v_[i] == 0) continue;
-    const double term = weights_[i] * power_[i], slope = (p_ - 1) * term / std::abs(v_[i]);
-    (v_[i] > 0 ? b.above : b.below) += term;
-    (v_[i] > 0 ? b.above_slope : b.below_slope) += slope;
+    // No branches on signs, which nobody can predict.
+    const bool up = v_[i] > 0, down = v_[i] < 0;
+    const double term = weights_[i] * power_[i];
+    const double slope = (p_ - 1) * term / (up || down ? std::abs(v_[i]) : 1);
+    b.above += up ? term : 0;
+    b.above_slope += up ? slope : 0;
+    b.below += down ? term : 0;
+    b.below_slope += down ? slope : 0;
   }
   b.value = b.above - b.below;
   b.magnitude = b.above + b.below;
@@ -92,7 +102,7 @@ double ColumnSolver::smooth_root(double guess) {
     (b.value < 0 ? low : high) = z;
     double next = b.value < 0 ? high : low;
     if (b.above > 0 && b.below > 0) {
-      const double ratio = std::pow(b.below / b.above, root_);  // of the two norms
+      const double ratio = rooted(b.below / b.above);  // of the two norms
       next =
           z - (1 - ratio) / (root_ * (b.above_slope / b.above + ratio * b.below_slope / b.below));
     }
@@ -132,7 +142,7 @@ double ColumnSolver::root_within(double start, double far, double side) {
     if (zero(b)) break;
     (b.value * side < 0 ? low : high) = v;
     const double ratio = 1 - b.value * side / (root_ * b.slope * v);
-    double next = ratio > 0 ? v * std::pow(ratio, root_) : 0;
+    double next = ratio > 0 ? v * rooted(ratio) : 0;
     if (!(next > low && next < high)) {
       const double share = low / high;
       next = high * std::pow((1 + std::pow(share, p_ - 1)) / 2, root_);
@@ -152,7 +162,7 @@ bool ColumnSolver::polish(double& offset) {
     if (zero(b)) break;
     const double change = -b.value / (root_ * b.slope * v);  // of s, relative
     if (!(std::abs(change) < before)) return false;
-    v *= std::pow(1 + change, root_);
+    v *= rooted(1 + change);
     before = std::abs(change) / 2;
     if (std::abs(change) <= kLastStep) break;
   }

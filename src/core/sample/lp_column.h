@@ -35,6 +35,7 @@ class ColumnSolver {
   };
 
   [[nodiscard]] bool zero(const Balance& b) const;  // but for rounding
+  [[nodiscard]] double rooted(double x) const;
   void anchor(std::size_t a);
   void anchor_nearest(double& offset);
   Balance balance_at(double offset);
