@@ -34,16 +34,20 @@ struct Mean {};
 struct Median {};
 
 // l2: argmin sum omega_i |m - x_i|_2. Vardi-Zhang's optimality test at every data point, then
-// Newton. For n <= 1024 rows longer than n, two passes over the data in all, whatever the number of
-// iterations: the iteration runs on the n x n Gram matrix of the rows around their componentwise
-// median.
+// Newton. For n <= 1024 rows longer than n, the number of passes over the data does not depend on
+// the number of iterations: the iteration runs on the n x n Gram matrix of the rows around their
+// componentwise median, one pass to build it and one to combine the rows. More passes are needed
+// where squares overflow or vanish (as those of a row that is the componentwise median), and where
+// rows that matter are much closer together than to the componentwise median: then the matrix is
+// built again around the result, at most three times.
 struct GeometricMedian {
   double tolerance = 1e-10;
   int max_iterations = 1000;
 };
 
-// argmin sum omega_i |m - x_i|_p, 1 <= p <= infinity. p = 1 and 2 are the two above; p = infinity
-// is solved exactly and takes no weights.
+// argmin sum omega_i |m - x_i|_p, 1 <= p <= infinity. p = 1 and 2 are the two above. For other p
+// the rows are copied, in double. p = infinity is solved exactly, in O(n^3 + n^2 d), and takes no
+// weights; of its many minimisers it gives the middle of a box of them.
 struct LpMedian {
   double p = 2;
   double tolerance = 1e-10;

@@ -9,6 +9,7 @@
 namespace medgrad {
 namespace {
 
+using sample_test::farthest;
 using sample_test::Matrix;
 using sample_test::normal;
 using sample_test::objective;
@@ -95,7 +96,27 @@ TEST(SampleLp, InfinityIsExact) {
       } while (std::next_permutation(s.begin(), s.end()));
       const auto got = run<double>(LpMedian{.p = kInfinity}, data);
       EXPECT_NEAR(got.info.objective, best, 1e-14 * best);
+      EXPECT_LE(got.info.gap, 1e-14);
       EXPECT_NEAR(static_cast<double>(objective(data, got.m, kInfinity)), best, 1e-14 * best);
+    }
+  }
+}
+
+// An outlier's direction matters, its size does not: the bulk gets the same digits.
+TEST(SampleLp, InfinityBesideOutliersOfAnySize) {
+  for (const std::size_t d : {2u, 5u, 40u}) {
+    auto data = normal<double>(7, d, static_cast<unsigned>(d));
+    std::vector<double> first;
+    for (const double far : {1e3, 1e12, 1e100, 1e300}) {
+      SCOPED_TRACE(std::to_string(d) + ", " + std::to_string(far));
+      for (std::size_t j = 0; j < d; ++j) {
+        data(1, j) = j % 3 == 0 ? far : far / 4;
+        data(3, j) = -far;
+      }
+      const auto got = run<double>(LpMedian{.p = kInfinity}, data);
+      EXPECT_LE(got.info.gap, 1e-14);
+      if (first.empty()) first = got.m;
+      EXPECT_LE(farthest(got.m, first), 1e-12);  // 1e3 has rounding errors of 1e-13
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include "core/sample/embedding.h"
 #include "core/sample/estimators.h"
+#include "core/sample/norms.h"
 
 namespace medgrad::sample {
 namespace {
@@ -20,37 +21,62 @@ void copy_row(const Input<T>& input, std::size_t k, std::span<T> out) {
                  });
 }
 
+// Brings rows that are farther away than 2^60 times all minimisers down to that, by powers of two:
+// their pull does not change by a digit, and their rounding errors become shorter than the bulk.
+void bring_nearer(Embedding& e, const LpProblem& problem) {
+  constexpr int kFar = 60;
+  const std::vector<double> norms = lp_norms(problem, std::vector<double>(e.k));
+  const double radius = search_radius(norms, problem.weights);
+  if (!(radius > 0)) return;  // all minimisers are at the centre
+  for (std::size_t i = 0; i < e.n; ++i) {
+    const int excess = norms[i] > 0 ? std::ilogb(norms[i]) - std::ilogb(radius) - kFar : 0;
+    if (excess <= 0) continue;
+    e.cut[i] += excess;
+    for (std::size_t j = 0; j < e.k; ++j)
+      e.points[i * e.k + j] = std::ldexp(e.points[i * e.k + j], -excess);
+  }
+}
+
+// Writes c + z to `out` and to z what was written, less c.
+template <Real T>
+void write_estimate(const Embedding& e, std::vector<double>& z, std::span<T> out) {
+  for (std::size_t j = 0; j < out.size(); ++j) {
+    const double c = e.centre[j];
+    out[j] = clamp_to_finite(static_cast<T>(c + std::ldexp(z[j], e.exponent)));
+    const double moved = static_cast<double>(out[j]) - c;
+    z[j] = std::isfinite(moved)
+               ? std::ldexp(moved, -e.exponent)
+               : std::ldexp(static_cast<double>(out[j]) / 2 - c / 2, 1 - e.exponent);
+  }
+}
+
 template <Real T>
 SampleInfo general_lp(const LpMedian& method, const Input<T>& input, std::span<T> out) {
-  const Embedding e = embed_directly(input, static_cast<const T*>(nullptr));
+  Embedding e = embed_directly(input, static_cast<const T*>(nullptr));
   const LpProblem problem{e.n,       e.k, e.points, input.weights, method.p, method.max_iterations,
                           input.pool};
+  bring_nearer(e, problem);
   LpSolution solution = solve(problem);
   if (solution.stop == Stop::data_point) {
     copy_row(input, solution.row, out);
   } else {
-    for (std::size_t j = 0; j < input.d; ++j) {
-      const double c = e.centre[j];
-      out[j] = clamp_to_finite(static_cast<T>(c + std::ldexp(solution.z[j], e.exponent)));
-      const double moved = static_cast<double>(out[j]) - c;  // with its rounding
-      solution.z[j] = std::isfinite(moved)
-                          ? std::ldexp(moved, -e.exponent)
-                          : std::ldexp(static_cast<double>(out[j]) / 2 - c / 2, 1 - e.exponent);
-    }
+    write_estimate(e, solution.z, out);
   }
   SampleInfo info;
   info.nan = e.seen.nan;
   info.inf = e.seen.inf;
   info.iterations = solution.iterations;
   info.stop = solution.stop;
-  const double f = lp_objective(problem, solution.z);
-  info.objective = std::ldexp(f, e.exponent);
-  if (info.stop == Stop::data_point) {
-    info.gap = f > 0 ? solution.bound / f : 0;
-  } else {
-    info.gap = f > 0 ? std::max(0.0, (f - solution.bound) / f) : 0;
-    if (info.gap <= method.tolerance) info.stop = Stop::tolerance;
+  const std::vector<double> norms = lp_norms(problem, solution.z);
+  double f = 0;  // with far rows brought nearer: differences are the same, and f is not longer
+  for (std::size_t i = 0; i < e.n; ++i) {
+    f += input.weights[i] * norms[i];
+    info.objective += input.weights[i] * std::ldexp(norms[i], e.exponent + e.cut[i]);
   }
+  info.objective = clamp_to_finite(info.objective);
+  const double off = info.stop == Stop::data_point ? solution.bound : f - solution.bound;
+  info.gap = f > 0 ? std::max(0.0, off / f) : 0;
+  if (info.stop != Stop::data_point && info.gap <= method.tolerance) info.stop = Stop::tolerance;
   return info;
 }
 

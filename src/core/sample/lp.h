@@ -27,11 +27,7 @@ struct LpSolution {
 
 [[nodiscard]] LpSolution solve(const LpProblem& problem);
 
-// sum omega_i |z - x_i|_p.
-[[nodiscard]] double lp_objective(const LpProblem& problem, const std::vector<double>& z);
-
-// The z with  sum_i weights_i sign(z - x_i) (|z - x_i| / units_i)^(p-1) = 0, found from a guess.
-[[nodiscard]] double balance_column(std::span<const double> x, std::span<const double> weights,
-                                    std::span<const double> units, double p, double guess);
+// |z - x_i|_p.
+[[nodiscard]] std::vector<double> lp_norms(const LpProblem& problem, const std::vector<double>& z);
 
 }  // namespace medgrad::sample

@@ -5,146 +5,102 @@
 //     phi(N) = min_z sum_i omega_i (|z - x_i|_p^p N_i^(1-p) + (p-1) N_i) / p,
 //
 // and for given N every column of z is a problem in one unknown. phi is convex and smooth away from
-// N_i = 0, has the derivatives  omega_i (p-1)/p (1 - alpha_i),  alpha_i = (|z - x_i|_p / N_i)^p,
-// and its Hessian follows by implicit differentiation. The plain iteration N <- |z - x_i|_p
-// decreases phi always (it is the analogue of Weiszfeld's) and steps in where Newton does not.
+// N_i = 0, with the derivatives  omega_i (p-1)/p (1 - alpha_i),  alpha_i = (|z - x_i|_p / N_i)^p.
+// The equations solved are  r_i = log(|z - x_i|_p / N_i) = 0: unlike the gradient, r is nearly
+// linear in log N even for large p. Its derivative is  -(I - D^{-1} C),  D_ii = omega_i (p-1)
+// alpha_i N_i,  C the coupling of the rows through z;  D - C is positive semidefinite. Steps solve
+// (D - theta C) step = D r:  Newton's for theta = 1, and for theta = 0 the plain iteration
+// N <- |z - x_i|_p, which decreases phi always (it is the analogue of Weiszfeld's).
+//
+// For large p the columns change abruptly with N (in the limit only two rows count in each); then
+// the problem is solved for smaller p first.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "core/sample/lp.h"
-#include "medgrad/thread_pool.h"
+#include "core/sample/lp_sweeps.h"
 
 namespace medgrad::sample {
 namespace {
 
 constexpr std::size_t kMostNewtonRows = 512;
+constexpr double kRounding = 1e-15;  // of r
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+double longest(const std::vector<double>& step) {
+  double most = 0;
+  for (const double x : step) most = std::max(most, std::abs(x));
+  return most;
+}
 
 class Solver {
  public:
-  explicit Solver(const LpProblem& problem)
+  Solver(const LpProblem& problem, double p)
       : problem_(problem),
         n_(problem.n),
         d_(problem.d),
-        chunks_(chunks_for(problem.d)),
-        p_(problem.p),
+        sweeps_(problem, p),
+        p_(p),
         total_(std::accumulate(problem.weights.begin(), problem.weights.end(), 0.0)),
         tested_(n_) {}
 
-  LpSolution run();
-  [[nodiscard]] std::vector<double> norms(const std::vector<double>& z) const;
+  // From the guess z to the solution; `before` iterations were made already.
+  LpSolution run(Places z, int before);
+  // A few steps only; returns how many.
+  int approach(Places& z) const;
 
  private:
   struct State {
-    std::vector<double> units, z, norms, residual;  // N; z(N); |z - x_i|_p; log(norm / N)
-    double phi = 0, worst = 0;                      // worst = max |residual|
+    std::vector<double> units;            // N
+    Places z;                             // z(N)
+    std::vector<double> norms, residual;  // |z - x_i|_p; r
+    double worst = 0;                     // max |r|
   };
 
-  [[nodiscard]] double x(std::size_t i, std::size_t j) const { return problem_.points[i * d_ + j]; }
-  // Sums over columns: add(j, sums, scratch) for each column, `slots` sums, chunks in index order;
-  // scratch has room for n numbers.
-  template <class Add>
-  [[nodiscard]] std::vector<double> sum_columns(std::size_t slots, Add&& add) const;
-  [[nodiscard]] State at_units(std::vector<double> units, const std::vector<double>& guess) const;
-  [[nodiscard]] std::vector<double> pull(const std::vector<double>& z,
-                                         const std::vector<double>& norms) const;
-  [[nodiscard]] double dual_norm(const std::vector<double>& g) const;
+  [[nodiscard]] State start(Places z) const;
+  [[nodiscard]] State at_units(std::vector<double> units, Places guess) const;
   [[nodiscard]] bool optimal_row(std::size_t k);
-  [[nodiscard]] bool newton_units(const State& s, std::vector<double> h, double damping,
-                                  std::vector<double>& units) const;
-  [[nodiscard]] std::vector<double> coupling(const State& s) const;
-  [[nodiscard]] bool newton_step(State& s) const;
+  [[nodiscard]] std::vector<double> newton(const State& s, std::vector<double> c,
+                                           double theta) const;
+  [[nodiscard]] double slope(const State& s, const std::vector<double>& direction) const;
+  [[nodiscard]] bool move(State& s, const std::vector<double>& step) const;
+  [[nodiscard]] bool refine(State& s, const std::vector<double>& step) const;
+  void advance(State& s) const;
+  [[nodiscard]] bool certified(const State& s) const;
   [[nodiscard]] LpSolution finish(const State& s, int iterations, Stop stop) const;
   [[nodiscard]] LpSolution at_row(std::size_t k, int iterations) const;
 
   const LpProblem& problem_;
   std::size_t n_, d_;
-  Chunks chunks_;
+  LpSweeps sweeps_;
   double p_, total_;
   std::vector<bool> tested_;  // rows that are known not to be optimal
   double slack_ = 0;
 };
 
-template <class Add>
-std::vector<double> Solver::sum_columns(std::size_t slots, Add&& add) const {
-  // A few runs of chunks, so that an n x n matrix per run stays affordable.
-  const std::size_t runs = std::min<std::size_t>(chunks_.count, slots > 65536 ? 4 : 32);
-  std::vector<double> parts(runs * slots);
-  for_each(problem_.pool, runs, [&](std::size_t run) {
-    double* const sums = parts.data() + run * slots;
-    std::vector<double> scratch(n_);
-    for (std::size_t c = run * chunks_.count / runs; c < (run + 1) * chunks_.count / runs; ++c) {
-      for (std::size_t j = chunks_.begin(c); j < chunks_.end(c); ++j) add(j, sums, scratch.data());
-    }
-  });
-  std::vector<double> sums(slots);
-  for (std::size_t run = 0; run < runs; ++run) {
-    for (std::size_t s = 0; s < slots; ++s) sums[s] += parts[run * slots + s];
-  }
-  return sums;
+Solver::State Solver::start(Places z) const {
+  std::vector<double> units = sweeps_.norms(z);
+  double least = kInfinite;
+  for (const double r : units) least = r > 0 ? std::min(least, r) : least;
+  for (double& r : units) r = r > 0 ? r : least;
+  return at_units(std::move(units), std::move(z));
 }
 
-// |z - x_i|_p, powers taken relative to the largest entry.
-std::vector<double> Solver::norms(const std::vector<double>& z) const {
-  std::vector<double> most(n_);
+Solver::State Solver::at_units(std::vector<double> units, Places guess) const {
+  State s{std::move(units), std::move(guess), {}, std::vector<double>(n_), 0};
+  sweeps_.balance(s.units, s.z);
+  s.norms = sweeps_.norms(s.z, s.units);
+  const bool sized = std::all_of(s.norms.begin(), s.norms.end(),
+                                 [](double r) { return r > 0 && std::isfinite(r); });
+  if (!sized) s.norms = sweeps_.norms(s.z);
   for (std::size_t i = 0; i < n_; ++i) {
-    for (std::size_t j = 0; j < d_; ++j) most[i] = std::max(most[i], std::abs(z[j] - x(i, j)));
-  }
-  std::vector<double> sums = sum_columns(n_, [&](std::size_t j, double* s, double*) {
-    for (std::size_t i = 0; i < n_; ++i) {
-      if (most[i] > 0) s[i] += std::pow(std::abs(z[j] - x(i, j)) / most[i], p_);
-    }
-  });
-  for (std::size_t i = 0; i < n_; ++i) sums[i] = most[i] * std::pow(sums[i], 1 / p_);
-  return sums;
-}
-
-Solver::State Solver::at_units(std::vector<double> units, const std::vector<double>& guess) const {
-  State s;
-  s.units = std::move(units);
-  s.z = guess;
-  for_each(problem_.pool, chunks_.count, [&](std::size_t c) {
-    std::vector<double> column(n_);
-    for (std::size_t j = chunks_.begin(c); j < chunks_.end(c); ++j) {
-      for (std::size_t i = 0; i < n_; ++i) column[i] = x(i, j);
-      s.z[j] = balance_column(column, problem_.weights, s.units, p_, guess[j]);
-    }
-  });
-  s.norms = norms(s.z);
-  s.residual.resize(n_);
-  for (std::size_t i = 0; i < n_; ++i) {
-    const double ratio = s.norms[i] / s.units[i];
-    s.residual[i] = std::log(ratio);
+    s.residual[i] = s.norms[i] > 0 ? std::log(s.norms[i] / s.units[i]) : -kInfinite;
+    // A far outlier's rounding errors are long enough to hide the slopes of all others.
+    if (std::abs(s.residual[i]) <= kRounding) s.residual[i] = 0;
     s.worst = std::max(s.worst, std::abs(s.residual[i]));
-    s.phi += problem_.weights[i] * s.units[i] * (std::pow(ratio, p_) + p_ - 1) / p_;
   }
   return s;
-}
-
-// The gradient of sum omega_i |z - x_i|_p; rows at distance zero are left out.
-std::vector<double> Solver::pull(const std::vector<double>& z,
-                                 const std::vector<double>& norms) const {
-  std::vector<double> g(d_);
-  for_each(problem_.pool, chunks_.count, [&](std::size_t c) {
-    for (std::size_t j = chunks_.begin(c); j < chunks_.end(c); ++j) {
-      for (std::size_t i = 0; i < n_; ++i) {
-        if (norms[i] == 0) continue;
-        const double v = z[j] - x(i, j);
-        g[j] += std::copysign(problem_.weights[i] * std::pow(std::abs(v) / norms[i], p_ - 1), v);
-      }
-    }
-  });
-  return g;
-}
-
-double Solver::dual_norm(const std::vector<double>& g) const {
-  const double q = p_ / (p_ - 1);
-  double most = 0, sum = 0;
-  for (const double v : g) most = std::max(most, std::abs(v));
-  if (most == 0) return 0;
-  for (const double v : g) sum += std::pow(std::abs(v) / most, q);
-  return most * std::pow(sum, 1 / q);
 }
 
 // Row k is optimal iff the pull of the others, in the dual norm, is at most the weight at that
@@ -152,9 +108,9 @@ double Solver::dual_norm(const std::vector<double>& g) const {
 // exceed the optimum by twice their distances, `slack_`.
 bool Solver::optimal_row(std::size_t k) {
   tested_[k] = true;
-  const auto from = problem_.points.begin() + static_cast<std::ptrdiff_t>(k * d_);
-  const std::vector<double> z(from, from + static_cast<std::ptrdiff_t>(d_));
-  std::vector<double> r = norms(z);
+  Places z(d_);
+  for (std::size_t j = 0; j < d_; ++j) z[j].origin = problem_.points[k * d_ + j];
+  std::vector<double> r = sweeps_.norms(z);
   std::vector<double> sorted = r;  // the median distance is the bulk's, whatever the outliers
   std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n_ / 2),
                    sorted.end());
@@ -166,106 +122,112 @@ bool Solver::optimal_row(std::size_t k) {
     here += problem_.weights[i];
     r[i] = 0;
   }
-  return dual_norm(pull(z, r)) <= here + 1e-14 * total_;
+  return sweeps_.pull(z, r) <= here + 1e-14 * total_;
 }
 
-// sum_j s_ij s_kj / H_j  with  s_ij = sign(v) (|v|/N_i)^(p-1),
-// H_j = sum_i omega_i (p-1) (|v|/N_i)^(p-2) / N_i: how N_k moves z and z moves |z - x_i|.
-std::vector<double> Solver::coupling(const State& s) const {
-  return sum_columns(n_ * n_, [&](std::size_t j, double* sums, double* row) {
-    double stiffness = 0;
-    for (std::size_t i = 0; i < n_; ++i) {
-      const double v = s.z[j] - x(i, j), t = std::abs(v) / s.units[i];
-      row[i] = std::copysign(std::pow(t, p_ - 1), v);
-      stiffness += problem_.weights[i] * (p_ - 1) * std::pow(t, p_ - 2) / s.units[i];
-    }
-    if (!(stiffness > 0 && std::isfinite(stiffness))) return;  // at a kink: z does not move
-    for (std::size_t i = 0; i < n_; ++i) {
-      const double a = row[i] / stiffness;
-      for (std::size_t k = 0; k <= i; ++k) sums[i * n_ + k] += a * row[k];
-    }
-  });
-}
-
-// Newton's step in log N from the coupling h; false if the Hessian with `damping` on its diagonal
-// is not positive definite. It is scaled to a unit diagonal: N ranges over many powers of ten when
-// there are outliers.
-bool Solver::newton_units(const State& s, std::vector<double> h, double damping,
-                          std::vector<double>& units) const {
-  std::vector<double> gradient(n_), scale(n_);
+// The step relative to N from the coupling c; empty if the matrix is not positive definite to
+// rounding. It is scaled by D: N ranges over many powers of ten when there are outliers.
+std::vector<double> Solver::newton(const State& s, std::vector<double> c, double theta) const {
+  std::vector<double> root(n_), y(n_);  // D^(1/2)
   const std::span<const double> w = problem_.weights;
   for (std::size_t i = 0; i < n_; ++i) {
-    const double alpha = std::exp(p_ * s.residual[i]);
-    gradient[i] = s.units[i] * w[i] * (p_ - 1) / p_ * (1 - alpha);
-    for (std::size_t k = 0; k <= i; ++k) h[i * n_ + k] *= -w[i] * w[k] * (p_ - 1) * (p_ - 1);
-    h[i * n_ + i] += w[i] * (p_ - 1) * s.units[i] * alpha + gradient[i];
-    const double own =
-        w[i] * (p_ - 1) * s.units[i];  // the size that the diagonal has at the optimum
-    scale[i] = 1 / std::sqrt(std::max(h[i * n_ + i], 1e-3 * own));
+    root[i] = std::sqrt(w[i] * (p_ - 1) * s.units[i] * std::exp(p_ * s.residual[i]));
+    if (!(root[i] > 0)) return {};
   }
   for (std::size_t i = 0; i < n_; ++i) {
+    const double scale = theta * w[i] * (p_ - 1) / root[i];
     for (std::size_t k = 0; k <= i; ++k) {
-      double value = h[i * n_ + k] * scale[i] * scale[k] + (i == k ? damping : 0);
-      for (std::size_t c = 0; c < k; ++c) value -= h[i * n_ + c] * h[k * n_ + c];
-      if (k < i) {
-        h[i * n_ + k] = value / h[k * n_ + k];
-      } else if (value > 1e-14) {
-        h[i * n_ + i] = std::sqrt(value);
-      } else {
-        return false;
-      }
+      double value = (i == k ? 1 : 0) - c[i * n_ + k] * scale * (w[k] * (p_ - 1) / root[k]);
+      for (std::size_t l = 0; l < k; ++l) value -= c[i * n_ + l] * c[k * n_ + l];
+      if (k == i && !(value > 1e-14)) return {};
+      c[i * n_ + k] = k < i ? value / c[k * n_ + k] : std::sqrt(value);
     }
   }
-  std::vector<double> step(n_);
   for (std::size_t i = 0; i < n_; ++i) {
-    double value = -gradient[i] * scale[i];
-    for (std::size_t c = 0; c < i; ++c) value -= h[i * n_ + c] * step[c];
-    step[i] = value / h[i * n_ + i];
+    double value = root[i] * s.residual[i];
+    for (std::size_t l = 0; l < i; ++l) value -= c[i * n_ + l] * y[l];
+    y[i] = value / c[i * n_ + i];
   }
   for (std::size_t i = n_; i-- > 0;) {
-    for (std::size_t c = i + 1; c < n_; ++c) step[i] -= h[c * n_ + i] * step[c];
-    step[i] /= h[i * n_ + i];
+    for (std::size_t l = i + 1; l < n_; ++l) y[i] -= c[l * n_ + i] * y[l];
+    y[i] /= c[i * n_ + i];
   }
-  units = s.units;
   for (std::size_t i = 0; i < n_; ++i) {
-    units[i] *= std::exp(std::clamp(step[i] * scale[i], -2.0, 2.0));
-    if (!(units[i] > 0 && std::isfinite(units[i]))) return false;
+    y[i] /= root[i];
+    if (!std::isfinite(y[i])) return {};
   }
+  return y;
+}
+
+// The derivative of phi along a direction of N.
+double Solver::slope(const State& s, const std::vector<double>& direction) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < n_; ++i)
+    sum -= problem_.weights[i] * std::expm1(p_ * s.residual[i]) * direction[i];
+  return sum * (p_ - 1) / p_;
+}
+
+// Goes along a step relative to N, less far where phi would rise at the end. phi is convex in N, so
+// its slope tells more than its value, which has no digits to spare. False if the step leads
+// nowhere.
+bool Solver::move(State& s, const std::vector<double>& step) const {
+  std::vector<double> direction(n_), units(n_);
+  for (std::size_t i = 0; i < n_; ++i) direction[i] = s.units[i] * step[i];
+  const double start = slope(s, direction);
+  if (!(start < 0)) return false;
+  double t = 1;
+  for (const double x : step) t = std::min(t, x < 0 ? -0.9 / x : t);  // N stays positive
+  if (t < 0.05) return false;  // a row that wants to go through zero holds up all others
+  for (int trial = 0; trial < 12; ++trial) {
+    for (std::size_t i = 0; i < n_; ++i) units[i] = s.units[i] + t * direction[i];
+    State next = at_units(units, s.z);
+    const double end = slope(next, direction);
+    if (end <= -0.5 * start) {
+      s = std::move(next);
+      return true;
+    }
+    t *= std::clamp(start / (start - end), 0.1, 0.7);  // where the secant is zero
+  }
+  return false;
+}
+
+// Takes a step near the end, where slopes are rounding errors; false if r does not get smaller.
+bool Solver::refine(State& s, const std::vector<double>& step) const {
+  std::vector<double> units = s.units;
+  for (std::size_t i = 0; i < n_; ++i) units[i] += units[i] * step[i];
+  State next = at_units(std::move(units), s.z);
+  if (!(next.worst < 0.5 * s.worst)) return false;
+  s = std::move(next);
   return true;
 }
 
-// f* >= sum y_i (z - x_i) for y_i with |y_i|_q <= omega_i that add up to zero. The gradients of the
-// terms nearly do; what is left is taken off their mean. For p < 2 it is taken off the nearest rows
-// of each column: where z is close to x_i, the gradient changes from one double to the next by much
-// more than rounding, and the value that balances the column lies between the two. In the end all
-// is scaled back into the balls.
+void Solver::advance(State& s) const {
+  if (n_ <= kMostNewtonRows && s.worst < std::min(1.0, 30 / p_)) {
+    const std::vector<double> c = sweeps_.coupling(s.units, s.z);
+    for (const double theta : {1 - 1e-13, 1 - 1e-10, 1 - 1e-7, 0.9999, 0.99, 0.7}) {
+      const std::vector<double> step = newton(s, c, theta);
+      if (step.empty()) continue;
+      const bool close = p_ * s.worst <= 1e-5 && p_ * longest(step) <= 1e-3;
+      if (close ? refine(s, step) : move(s, step)) return;
+      if (close && s.worst <= 1e-12) break;  // damping is for the way, not for the end
+    }
+  }
+  std::vector<double> units = s.norms;
+  for (std::size_t i = 0; i < n_; ++i) units[i] = std::max(units[i], 1e-3 * s.units[i]);
+  s = at_units(std::move(units), s.z);
+}
+
 LpSolution Solver::finish(const State& s, int iterations, Stop stop) const {
-  const double q = p_ / (p_ - 1);
-  const std::span<const double> w = problem_.weights;
-  const std::vector<double> sums = sum_columns(n_ + 1, [&](std::size_t j, double* sum, double* y) {
-    double g = 0, near = std::numeric_limits<double>::infinity(), weight = 0;
-    for (std::size_t i = 0; i < n_; ++i) {
-      const double v = s.z[j] - x(i, j);
-      y[i] = s.norms[i] == 0 ? 0 : std::copysign(std::pow(std::abs(v) / s.norms[i], p_ - 1), v);
-      g += w[i] * y[i];
-      near = std::min(near, std::abs(v));
-    }
-    if (p_ < 2) {
-      near += 1e-15 * std::abs(s.z[j]);
-      const auto close = [&](std::size_t i) { return std::abs(s.z[j] - x(i, j)) <= near; };
-      for (std::size_t i = 0; i < n_; ++i) weight += close(i) ? w[i] : 0;
-      for (std::size_t i = 0; i < n_; ++i) y[i] -= close(i) ? g / weight : 0;
-      g = 0;
-    }
-    for (std::size_t i = 0; i < n_; ++i) {
-      const double balanced = y[i] - g / total_;
-      sum[i] += std::pow(std::abs(balanced), q);
-      sum[n_] += w[i] * balanced * (s.z[j] - x(i, j));
-    }
-  });
-  const double longest =
-      *std::max_element(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(n_));
-  return {s.z, 0, sums[n_] / std::max(1.0, std::pow(longest, 1 / q)), iterations, stop};
+  LpSolution solution{{}, 0, sweeps_.dual_bound(s.z, s.norms), iterations, stop};
+  for (const Place& z : s.z) solution.z.push_back(z.value());
+  return solution;
+}
+
+// Is z optimal up to what rounding may leave?
+bool Solver::certified(const State& s) const {
+  const double f =
+      std::inner_product(s.norms.begin(), s.norms.end(), problem_.weights.begin(), 0.0);
+  return f - sweeps_.dual_bound(s.z, s.norms) <= 1e-12 * f;
 }
 
 LpSolution Solver::at_row(std::size_t k, int iterations) const {
@@ -274,59 +236,58 @@ LpSolution Solver::at_row(std::size_t k, int iterations) const {
           Stop::data_point};
 }
 
-// Tries Newton's step, then damped ones; false if none of them makes phi smaller (or, where phi has
-// no digits left, the residual).
-bool Solver::newton_step(State& s) const {
-  const std::vector<double> h = coupling(s);
-  for (const double damping : {0.0, 0.01, 0.3, 3.0}) {
-    std::vector<double> next;
-    if (!newton_units(s, h, damping, next)) continue;
-    State trial = at_units(std::move(next), s.z);
-    const bool level = std::abs(trial.phi - s.phi) <= 1e-12 * s.phi;
-    if (level ? trial.worst < s.worst : trial.phi < s.phi) {
-      s = std::move(trial);
-      return true;
-    }
-    if (level) return false;  // damping is for the way, not for the end
-  }
-  return false;
+int Solver::approach(Places& z) const {
+  State s = start(std::move(z));
+  int steps = 0;
+  for (; steps < 10 && p_ * s.worst > 0.1; ++steps) advance(s);
+  z = std::move(s.z);
+  return steps;
 }
 
-LpSolution Solver::run() {
-  std::vector<double> units = norms(std::vector<double>(d_));
-  double least = std::numeric_limits<double>::infinity();
-  for (const double r : units) least = r > 0 ? std::min(least, r) : least;
-  if (!std::isfinite(least)) return at_row(0, 0);  // all rows are the same
-  for (double& r : units) r = r > 0 ? r : least;
-  State s = at_units(std::move(units), std::vector<double>(d_));
-  double best = std::numeric_limits<double>::infinity();
+LpSolution Solver::run(Places z, int before) {
+  State s = start(std::move(z));
+  // The norms themselves are sums of d terms, with errors that grow like the root of d.
+  const double rounding = kRounding * std::max(1.0, std::sqrt(static_cast<double>(d_)) / 32);
+  double best = kInfinite;
   int idle = 0;
-  for (int iteration = 0;; ++iteration) {
+  for (int iteration = before;; ++iteration) {
     const auto near = static_cast<std::size_t>(std::min_element(s.norms.begin(), s.norms.end()) -
                                                s.norms.begin());
     if (!tested_[near] && optimal_row(near)) return at_row(near, iteration);
     idle = s.worst < 0.9 * best ? 0 : idle + 1;
     best = std::min(best, s.worst);
-    if (s.worst <= 1e-15 || (idle >= 3 && s.worst <= 1e-11))
+    if (s.worst <= rounding || (idle >= 3 && s.worst <= 1e-11 && (idle >= 20 || certified(s))))
       return finish(s, iteration, Stop::rounding);
     if (iteration >= problem_.max_iterations) return finish(s, iteration, Stop::max_iterations);
-
-    if (n_ <= kMostNewtonRows && newton_step(s)) continue;
-    std::vector<double> next = s.norms;
-    for (std::size_t i = 0; i < n_; ++i) {
-      if (!(next[i] > 0)) next[i] = 1e-3 * s.units[i];
-    }
-    s = at_units(std::move(next), s.z);
+    advance(s);
   }
 }
 
 }  // namespace
 
-LpSolution solve(const LpProblem& problem) { return Solver(problem).run(); }
+LpSolution solve(const LpProblem& problem) {
+  const auto same = [&](std::size_t i) {
+    return std::equal(problem.points.begin(),
+                      problem.points.begin() + static_cast<std::ptrdiff_t>(problem.d),
+                      problem.points.begin() + static_cast<std::ptrdiff_t>(i * problem.d));
+  };
+  std::size_t equal = 1;
+  while (equal < problem.n && same(equal)) ++equal;
+  Places z(problem.d);
+  if (equal == problem.n) {
+    const auto row = problem.points.first(problem.d);
+    return {std::vector<double>(row.begin(), row.end()), 0, 0, 0, Stop::data_point};
+  }
+  // For large p the columns change abruptly with N; smaller p lead the way.
+  int iterations = 0;
+  for (double p = 3; p < problem.p / 1.5; p *= 2) iterations += Solver(problem, p).approach(z);
+  return Solver(problem, problem.p).run(std::move(z), iterations);
+}
 
-double lp_objective(const LpProblem& problem, const std::vector<double>& z) {
-  const std::vector<double> norms = Solver(problem).norms(z);
-  return std::inner_product(norms.begin(), norms.end(), problem.weights.begin(), 0.0);
+std::vector<double> lp_norms(const LpProblem& problem, const std::vector<double>& z) {
+  Places places(z.size());
+  for (std::size_t j = 0; j < z.size(); ++j) places[j].origin = z[j];
+  return LpSweeps(problem, problem.p).norms(places);
 }
 
 }  // namespace medgrad::sample

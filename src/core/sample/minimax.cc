@@ -7,37 +7,55 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "core/sample/embedding.h"
 #include "core/sample/estimators.h"
+#include "core/sample/norms.h"
 
 namespace medgrad::sample {
 namespace {
 
-// The radius around the centre that holds a minimiser. If k > n/2 rows have norms that add up to S,
-// f(m) <= f(0) gives (2k - n) |m| <= 2 S.
-double search_radius(std::vector<double> norms) {
-  std::sort(norms.begin(), norms.end());
-  const std::size_t n = norms.size();
-  double sum = 0, radius = std::numeric_limits<double>::infinity();
-  for (std::size_t k = 1; k <= n; ++k) {
-    sum += norms[k - 1];
-    if (2 * k > n) radius = std::min(radius, 2 * sum / static_cast<double>(2 * k - n));
+// Takes what exceeds 2 radius off the length of row i, entry by entry towards zero: for |m| <=
+// radius this takes exactly that off |m - x|_inf. A far row keeps its pull and loses its size, and
+// with it the rounding errors that it would bring. What an entry falls short of the longest is what
+// counts, to the last digit of the bulk, so it comes from the data: x - c in two doubles.
+template <Real T>
+void shorten(const Input<T>& input, Embedding& e, std::size_t i, double radius) {
+  const int shift = -e.exponent - e.cut[i];
+  std::vector<double> high(e.k), low(e.k);
+  for_each_block(input, static_cast<const T*>(nullptr),
+                 [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t end) {
+                   for (std::size_t j = begin; j < end; ++j) {
+                     const double x = static_cast<double>(block.rows()[i][j - begin]);
+                     const double a = std::ldexp(x, shift), c = -std::ldexp(e.centre[j], shift);
+                     const double sum = a + c, part = sum - a;
+                     high[j] = sum;
+                     low[j] = (a - (sum - part)) + (c - part);
+                   }
+                 });
+  std::size_t most = 0;
+  for (std::size_t j = 0; j < e.k; ++j) {
+    if (high[j] < 0) low[j] = -low[j];
+    high[j] = std::abs(high[j]);
+    if (high[j] > high[most] || (high[j] == high[most] && low[j] > low[most])) most = j;
   }
-  return radius;
+  for (std::size_t j = 0; j < e.k; ++j) {
+    const double short_of = (high[most] - high[j]) + (low[most] - low[j]);
+    double& entry = e.points[i * e.k + j];
+    entry = std::copysign(std::max(0.0, 2 * radius - std::ldexp(short_of, e.cut[i])), entry);
+  }
 }
 
-// Takes `excess` off the entries of x, towards zero. For |m| <= radius and |x| - excess = 2 radius
-// this takes exactly `excess` off |m - x|_inf: a far row keeps its pull and loses its size, and
-// with it the rounding errors that it would bring.
-void shorten(std::span<double> x, double excess) {
-  for (double& v : x) v = std::copysign(std::max(0.0, std::abs(v) - excess), v);
-}
+struct Assignment {
+  std::vector<double> radii;  // t
+  double value = 0;           // the optimum: half of the sum of D_{i, s(i)}
+};
 
 // Potentials of the assignment problem max sum D_{i, s(i)} over permutations s: u_i + v_k >= D_ik
 // with equality on the optimal one (Hungarian method with shortest augmenting paths, O(n^3)).
-std::vector<double> assignment_radii(const std::vector<double>& distance, std::size_t n) {
+Assignment assign(const std::vector<double>& distance, std::size_t n) {
   constexpr double kFar = std::numeric_limits<double>::infinity();
   std::vector<double> u(n + 1), v(n + 1);
   std::vector<std::size_t> match(n + 1), way(n + 1);  // column -> row, from 1; 0 is "none"
@@ -75,9 +93,12 @@ std::vector<double> assignment_radii(const std::vector<double>& distance, std::s
     } while (match[column] != 0);
     for (; column != 0; column = way[column]) match[column] = match[way[column]];
   }
-  std::vector<double> t(n);
-  for (std::size_t i = 0; i < n; ++i) t[i] = std::max(0.0, -(u[i + 1] + v[i + 1]) / 2);
-  return t;
+  Assignment result{std::vector<double>(n), 0};
+  for (std::size_t i = 0; i < n; ++i) {
+    result.radii[i] = std::max(0.0, -(u[i + 1] + v[i + 1]) / 2);
+    result.value += distance[(match[i + 1] - 1) * n + i] / 2;
+  }
+  return result;
 }
 
 std::vector<double> pairwise_distances(const Embedding& e, ThreadPool* pool) {
@@ -94,6 +115,29 @@ std::vector<double> pairwise_distances(const Embedding& e, ThreadPool* pool) {
   return distance;
 }
 
+// Writes the middle of the box that the balls of these radii have in common, and returns how far
+// the rows are from it.
+template <Real T>
+std::vector<double> write_middle(const Embedding& e, const std::vector<double>& t,
+                                 std::span<T> out) {
+  const std::size_t n = e.n, d = e.k;
+  std::vector<double> reach(n);
+  for (std::size_t j = 0; j < d; ++j) {
+    double low = -kInfinity, high = kInfinity;
+    for (std::size_t i = 0; i < n; ++i) {
+      low = std::max(low, e.points[i * d + j] - t[i]);
+      high = std::min(high, e.points[i * d + j] + t[i]);
+    }
+    const double z = low + (high - low) / 2;
+    out[j] = clamp_to_finite(static_cast<T>(e.centre[j] + std::ldexp(z, e.exponent)));
+    const double moved = std::ldexp(static_cast<double>(out[j]) - e.centre[j], -e.exponent);
+    const double there = std::isfinite(moved) ? moved : z;  // with its rounding
+    for (std::size_t i = 0; i < n; ++i)
+      reach[i] = std::max(reach[i], std::abs(there - e.points[i * d + j]));
+  }
+  return reach;
+}
+
 }  // namespace
 
 template <Real T>
@@ -105,33 +149,22 @@ SampleInfo minimax_median(const Input<T>& input, std::span<T> out) {
     for (std::size_t j = 0; j < d; ++j)
       norms[i] = std::max(norms[i], std::abs(e.points[i * d + j]));
   }
-  const double radius = search_radius(norms);
-  double removed = 0;
+  const double radius = search_radius(norms, input.weights);
+  double removed = 0;  // in the units of the data
   for (std::size_t i = 0; i < n; ++i) {
-    const double excess = norms[i] - 2 * radius;
-    if (excess <= 0) continue;
-    shorten(std::span<double>(e.points).subspan(i * d, d), excess);
-    removed += excess;
+    if (!(norms[i] > 2 * radius)) continue;
+    shorten(input, e, i, radius);
+    removed += std::ldexp(norms[i], e.exponent + e.cut[i]) - std::ldexp(2 * radius, e.exponent);
   }
-  const std::vector<double> t = assignment_radii(pairwise_distances(e, input.pool), n);
-  std::vector<double> reach(n);
-  for (std::size_t j = 0; j < d; ++j) {
-    double low = -kInfinity, high = kInfinity;
-    for (std::size_t i = 0; i < n; ++i) {
-      low = std::max(low, e.points[i * d + j] - t[i]);
-      high = std::min(high, e.points[i * d + j] + t[i]);
-    }
-    const double z = low + (high - low) / 2;
-    out[j] = clamp_to_finite(static_cast<T>(e.centre[j] + std::ldexp(z, e.exponent)));
-    for (std::size_t i = 0; i < n; ++i)
-      reach[i] = std::max(reach[i], std::abs(z - e.points[i * d + j]));
-  }
+  const Assignment assignment = assign(pairwise_distances(e, input.pool), n);
+  const std::vector<double> reach = write_middle(e, assignment.radii, out);
   SampleInfo info;
   info.nan = e.seen.nan;
   info.inf = e.seen.inf;
-  double f = removed;
-  for (const double r : reach) f += r;
-  info.objective = std::ldexp(f, e.exponent);
+  const double f = std::accumulate(reach.begin(), reach.end(), 0.0);
+  info.objective = clamp_to_finite(removed + std::ldexp(f, e.exponent));
+  // Any assignment is a lower bound. What was taken off is in both, and would only make it smaller.
+  info.gap = f > 0 ? std::max(0.0, (f - assignment.value) / f) : 0;
   return info;
 }
 

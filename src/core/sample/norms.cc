@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "kernels/gram.h"
 #include "kernels/simd.h"
@@ -81,6 +83,23 @@ Norms row_norms(const Input<T>& input, const T* centre, const T* fill) {
   }
   for (double& norm : norms.scaled) norm = std::sqrt(norm);
   return norms;
+}
+
+double search_radius(std::span<const double> norms, std::span<const double> weights) {
+  const std::size_t n = norms.size();
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return norms[a] < norms[b]; });
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double sum = 0, weight = 0, radius = std::numeric_limits<double>::infinity();
+  for (const std::size_t i : order) {
+    sum += weights[i] * norms[i];
+    weight += weights[i];
+    const double majority = 2 * weight - total;
+    if (majority > 1e-9 * total) radius = std::min(radius, 2 * sum / majority);
+  }
+  return radius;
 }
 
 template std::vector<double> largest_entries(const Input<float>&, const float*, const float*);

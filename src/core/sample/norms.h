@@ -34,4 +34,9 @@ struct Norms {
 template <Real T>
 [[nodiscard]] Norms row_norms(const Input<T>& input, const T* centre, const T* fill);
 
+// A radius around the centre within which f(m) = sum omega_i |m - x_i| has all its minimisers, from
+// |x_i| and omega_i, for any norm: where rows of norms up to r have the weight V > W/2 of W, f(m)
+// <= f(0) gives (2V - W) |m| <= 2 sum omega_i |x_i| over those rows.
+[[nodiscard]] double search_radius(std::span<const double> norms, std::span<const double> weights);
+
 }  // namespace medgrad::sample
