@@ -14,8 +14,8 @@ namespace medgrad::bench {
 namespace {
 
 template <class T>
-std::vector<T> read_raw(const std::string& file, std::size_t count) {
-  std::vector<T> values(count);
+LargeVector<T> read_raw(const std::string& file, std::size_t count) {
+  LargeVector<T> values(count);  // large pages, as numpy has them
   std::ifstream in(file, std::ios::binary);
   const auto bytes = static_cast<std::streamsize>(count * sizeof(T));
   in.read(reinterpret_cast<char*>(values.data()), bytes);
@@ -34,9 +34,9 @@ void sample(const std::string& method, double tolerance, const std::string& file
   } else if (method != "median") {
     throw Error("The benchmark knows 'median' and 'geometric-median', not '" + method + "'.");
   }
-  const std::vector<T> values = read_raw<T>(file, n * d);
+  const LargeVector<T> values = read_raw<T>(file, n * d);
   const Rows<T> rows(values.data(), n, d);
-  std::vector<T> estimate(d);
+  LargeVector<T> estimate(d);
   SampleInfo info;
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < rounds; ++round) {

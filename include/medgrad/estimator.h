@@ -16,9 +16,9 @@
 #include <span>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "medgrad/distance.h"
+#include "medgrad/large_vector.h"
 
 namespace medgrad {
 
@@ -97,7 +97,7 @@ class Workspace {
   }
 
  private:
-  std::vector<T> buffer_;
+  LargeVector<T> buffer_;
 };
 
 struct StepOptions {
@@ -162,7 +162,7 @@ class OnlineEstimator {
 
   OnlineMethod method_;
   EstimatorOptions options_;
-  std::vector<T> m_, average_;
+  LargeVector<T> m_, average_;
   std::uint64_t steps_ = 0;
   Workspace<T> workspace_;
   ThreadPool* pool_ = nullptr;

@@ -161,7 +161,7 @@ void OnlineEstimator<T>::load(std::istream& in) {
                 " components where this estimator has " + std::to_string(m_.size()) + ".");
   }
   const auto steps = reader.value<std::uint64_t>();
-  std::vector<T> m(m_.size()), average(average_.size());
+  LargeVector<T> m(m_.size()), average(average_.size());
   reader.bytes(m.data(), m.size() * sizeof(T));
   reader.bytes(average.data(), average.size() * sizeof(T));
   reader.finish();

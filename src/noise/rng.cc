@@ -1,6 +1,7 @@
 #include "medgrad/rng.h"
 
 #include <cmath>
+#include <type_traits>
 
 #include "noise/rng.h"
 
@@ -40,7 +41,7 @@ struct MakeWords {
   HWY_INLINE void operator()(const RoundKeys& keys, const Source& source, std::uint64_t first,
                              std::size_t count, WordT* to) const {
     const WordTag d;
-    constexpr std::size_t kPer = sizeof(std::uint64_t) / sizeof(WordT);
+    constexpr std::size_t kPer = std::is_same_v<WordT, std::uint64_t> ? 1 : 2;
     WordPairs<double> words;
     words.Draw(keys, source, first, count);
     HWY_ALIGN std::uint64_t both[2 * hn::MaxLanes(WordTag())];
