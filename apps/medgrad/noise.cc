@@ -112,7 +112,6 @@ std::string Noise::details() const {
   return "\nnoises, each with its parameters:\n" + columns(rows);
 }
 
-// The model of the options; a stable law needs its alpha said.
 NoiseModel Noise::model() const {
   if (elliptical_ && !model_.empty())
     throw Error("--elliptical and --model both name the noise; give one of them.");
@@ -122,10 +121,6 @@ NoiseModel Noise::model() const {
   ParameterValues values;
   for (const auto& [name, text] : given_)
     if (!text.empty()) values.emplace(name, to_number("--" + name, text));
-  const auto alpha = std::ranges::find(entry.parameters, "alpha", &Parameter::name);
-  if (alpha != entry.parameters.end() && !values.contains("alpha")) {
-    throw Error(std::string(entry.name) + " noise needs --alpha (" + alpha->range() + ").");
-  }
   if (entry.name == "stable") values["form"] = form_ == "S1" ? 1 : 0;
   return entry.make(values);
 }

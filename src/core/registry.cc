@@ -33,7 +33,7 @@ const Parameter kBeta = {"beta", "momentum coefficient", 0.9, 0, 1, false, true}
 const Parameter kClip = positive("clip", "largest norm that passes unchanged", 1);
 const Parameter kTolerance = positive("tol", "certified relative gap to stop at", 1e-10);
 const Parameter kMaxIterations = whole("max-iter", "largest number of iterations", 1000, 1);
-const Parameter kAlpha = {"alpha", "tail index; 2 is Gaussian, 1 Cauchy", 1.1, 0, 2, true};
+const Parameter kAlpha = {"alpha", "tail index; 2 is Gaussian, 1 Cauchy", kRequired, 0, 2, true};
 const Parameter kScale = positive("scale", "factor of the standard variable", 1);
 
 int whole_of(const ParameterValues& v, std::string_view name) {

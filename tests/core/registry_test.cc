@@ -32,7 +32,7 @@ void check_table(std::span<const Entry<Made>> entries) {
     EXPECT_FALSE(entry.meaning.empty());
     ParameterValues values;
     for (const Parameter& p : entry.parameters) {
-      if (p.required()) values.emplace(p.name, 3);
+      if (p.required()) values.emplace(p.name, std::isinf(p.max) ? 3 : (p.min + p.max) / 2);
       EXPECT_FALSE(p.meaning.empty());
       EXPECT_NE(p.range().find(p.name), std::string::npos);
     }
