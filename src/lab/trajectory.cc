@@ -1,0 +1,272 @@
+#include "lab/trajectory.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <set>
+
+#include "medgrad/rng.h"
+#include "medgrad/stable.h"
+
+namespace medgrad::lab {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kChunk = 128;  // steps whose noise is made at once: some 10 kB per gradient
+
+// Streams of a run: one per gradient of a step, and two more.
+constexpr std::uint64_t kStreams = 1 << 16;
+constexpr std::uint64_t kTargetStream = kStreams - 1, kBatchStream = kStreams - 2;
+
+double squared_norm(std::span<const double> x) {
+  double sum = 0;
+  for (const double v : x) sum += v * v;
+  return sum;
+}
+
+// E|delta - X| - E|X| of a Cauchy or symmetric stable X: 2 times the integral of F(u) - 1/2 over (0,
+// delta).
+double excess(const NoiseModel& noise, double delta) {
+  const double x = std::abs(delta);
+  if (const auto* cauchy = std::get_if<Cauchy>(&noise)) {
+    const double z = x / cauchy->scale;
+    return cauchy->scale * 2 / std::numbers::pi * (z * std::atan(z) - std::log1p(z * z) / 2);
+  }
+  const Stable law(std::get<StableParameters>(noise));
+  constexpr int kPanels = 64;  // Simpson: the error is below 1e-8 of the result for delta up to 10 scales
+  double sum = 0;
+  for (int i = 0; i <= kPanels; ++i) {
+    const double weight = i == 0 || i == kPanels ? 1 : i % 2 == 1 ? 4 : 2;
+    sum += weight * (0.5 - law.survival(x * i / kPanels));
+  }
+  return 2 * sum * x / (3 * kPanels);
+}
+
+// One method on its way.
+class Walk {
+ public:
+  Walk(const Problem& problem, const Objective& objective, const MethodCase& method)
+      : problem_(problem),
+        objective_(objective),
+        method_(method),
+        optimizer_(method.method, dimension(objective)),
+        w_(dimension(objective), problem.start),
+        gradient_(w_.size()),
+        gradients_(optimizer_.samples() * w_.size()),
+        limit_(problem.divergence * (1 + std::abs(value(objective, w_)))),
+        moves_(method.eta.value != 0),
+        theta_(static_cast<double>(problem.steps) / (static_cast<double>(problem.steps) + 2)) {
+    const auto wants = [&](Metric metric) {
+      return std::ranges::find(problem.metrics, metric) != problem.metrics.end();
+    };
+    if (wants(Metric::averaged_objective)) average_w_.assign(w_.size(), 0);
+    if (wants(Metric::l1_excess)) average_m_.assign(w_.size(), 0);
+    wants_gradient_sum_ = wants(Metric::average_gradient_sq);
+    out_.reserve(problem.metrics.size() * problem.recorded.size());
+  }
+
+  // Steps first … first + count - 1. Rows of noise of gradient i begin at noise + i * stride; where
+  // `ready`, the gradient of the objective has been added to them.
+  void advance(std::size_t first, std::size_t count, const double* noise, std::size_t stride,
+               std::span<const std::uint32_t> batches, bool ready) {
+    const std::size_t d = w_.size();
+    for (std::size_t k = 0; k < count && !diverged_; ++k) {
+      const std::size_t t = first + k;
+      if (t == problem_.recorded[next_]) record(t);
+      if (diverged_) return;
+      if (method_.tau) optimizer_.set_tau(method_.tau->at(t, problem_.steps));
+      before_step(t);
+      const Rows<double> rows =
+          ready ? Rows<double>(noise + k * d, optimizer_.samples(), d, stride)
+                : gradients(noise + k * d, stride,
+                            batches.empty() ? batches : batches.subspan(k * problem_.batch * samples_drawn_));
+      optimizer_.step(w_, moves_ ? method_.eta.at(t, problem_.steps) : 0, rows);
+      if (moves_ && !(squared_norm(w_) < std::numeric_limits<double>::max())) diverged_ = true;
+      after_step();
+    }
+  }
+  void finish() {
+    if (!diverged_) record(problem_.steps);
+  }
+  // metrics x recorded steps.
+  void append_to(std::vector<double>& numbers) const {
+    const std::size_t metrics = problem_.metrics.size(), steps = problem_.recorded.size();
+    for (std::size_t m = 0; m < metrics; ++m)
+      for (std::size_t s = 0; s < steps; ++s)
+        numbers.push_back(s * metrics + m < out_.size() ? out_[s * metrics + m] : kNaN);
+  }
+  void samples_drawn(std::size_t n) { samples_drawn_ = n; }
+
+ private:
+  Rows<double> gradients(const double* noise, std::size_t stride,
+                         std::span<const std::uint32_t> batch) {
+    const std::size_t d = w_.size(), n = optimizer_.samples();
+    const double factor = problem_.state_dependent ? StateDependent::factor(std::span<const double>(w_)) : 1;
+    if (batch.empty()) gradient(objective_, w_, gradient_);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!batch.empty()) {
+        gradient(std::get<Regression>(objective_), w_,
+                 batch.subspan(i * problem_.batch, problem_.batch), gradient_);
+      }
+      for (std::size_t j = 0; j < d; ++j)
+        gradients_[i * d + j] = gradient_[j] + factor * (noise == nullptr ? 0 : noise[i * stride + j]);
+    }
+    return {gradients_.data(), n, d};
+  }
+
+  // Averages over s < t see w_t before it moves.
+  void before_step(std::size_t t) {
+    if (!average_w_.empty()) {
+      const double weight = std::pow(theta_, static_cast<double>(t));
+      for (std::size_t j = 0; j < w_.size(); ++j) average_w_[j] += weight * w_[j];
+      weights_ += weight;
+    }
+    if (wants_gradient_sum_) {
+      gradient(objective_, w_, gradient_);
+      gradient_sum_ += squared_norm(gradient_);
+    }
+  }
+  void after_step() {
+    if (average_m_.empty()) return;
+    const std::span<const double> m = optimizer_.estimate();
+    for (std::size_t j = 0; j < m.size(); ++j) average_m_[j] += m[j];
+  }
+
+  void record(std::size_t t) {
+    ++next_;
+    const double f = value(objective_, w_);
+    if (moves_ && !(std::abs(f) <= limit_)) {
+      diverged_ = true;
+      return;
+    }
+    for (const Metric metric : problem_.metrics) out_.push_back(measure(metric, static_cast<double>(t), f));
+  }
+
+  double measure(Metric metric, double t, double f) {
+    switch (metric) {
+      case Metric::objective:
+        return f;
+      case Metric::averaged_objective: {
+        if (t == 0) return f;
+        std::vector<double> mean = average_w_;
+        for (double& x : mean) x /= weights_;
+        return value(objective_, mean);
+      }
+      case Metric::gradient_sq:
+        gradient(objective_, w_, gradient_);
+        return squared_norm(gradient_);
+      case Metric::average_gradient_sq:
+        if (t == 0) return measure(Metric::gradient_sq, 0, f);
+        return gradient_sum_ / t;
+      case Metric::relative_error: {
+        gradient(objective_, w_, gradient_);
+        const std::span<const double> m = optimizer_.estimate();
+        double error = 0;
+        for (std::size_t j = 0; j < m.size(); ++j) error = std::hypot(error, m[j] - gradient_[j]);
+        return error / std::sqrt(squared_norm(gradient_));
+      }
+      case Metric::l1_excess: {
+        gradient(objective_, w_, gradient_);
+        double sum = 0;
+        for (std::size_t j = 0; j < w_.size(); ++j)
+          sum += excess(*problem_.noise, average_m_[j] / std::max(t, 1.0) - gradient_[j]);
+        return sum;
+      }
+    }
+    return kNaN;
+  }
+
+  const Problem& problem_;
+  const Objective& objective_;
+  const MethodCase& method_;
+  Optimizer optimizer_;
+  std::vector<double> w_, gradient_, gradients_, average_w_, average_m_, out_;
+  double limit_;
+  bool moves_, wants_gradient_sum_ = false, diverged_ = false;
+  double theta_, weights_ = 0, gradient_sum_ = 0;
+  std::size_t next_ = 0, samples_drawn_ = 1;
+};
+
+std::vector<std::uint32_t> draw_batches(const Problem& problem, std::uint64_t seed, std::uint64_t stream,
+                                        std::size_t first, std::size_t count, std::size_t rows) {
+  std::vector<double> u(count * problem.batch);
+  Philox(seed, stream).fill_uniform(u, first * problem.batch);
+  std::vector<std::uint32_t> drawn(u.size());
+  std::ranges::transform(u, drawn.begin(),
+                         [&](double x) { return static_cast<std::uint32_t>(x * static_cast<double>(rows)); });
+  return drawn;
+}
+
+}  // namespace
+
+std::string_view name(Metric metric) {
+  constexpr std::string_view kNames[] = {"objective",           "averaged_objective", "gradient_sq",
+                                         "average_gradient_sq", "relative_error",     "l1_excess"};
+  return kNames[static_cast<std::size_t>(metric)];
+}
+
+std::vector<std::size_t> recorded_steps(std::size_t steps) {
+  std::set<std::size_t> chosen = {0, steps};
+  for (std::size_t decade = 1; decade <= steps; decade *= 10)
+    for (const std::size_t k : {1, 2, 5})
+      if (k * decade <= steps) chosen.insert(k * decade);
+  for (std::size_t i = 1; i < 20; ++i) chosen.insert(steps * i / 20);
+  return {chosen.begin(), chosen.end()};
+}
+
+std::vector<double> run_trajectories(const Problem& problem, std::uint64_t seed, std::uint64_t run) {
+  const std::uint64_t streams = run * kStreams;
+  Objective objective = problem.objective;
+  if (auto* fixed = std::get_if<FixedTarget>(&objective))
+    Philox(seed, streams + kTargetStream).fill_normal(fixed->target);
+  const std::size_t d = dimension(objective);
+
+  std::vector<Walk> walks;
+  std::size_t samples = 1;
+  bool moving = false;
+  for (const MethodCase& method : problem.methods) {
+    walks.emplace_back(problem, objective, method);
+    const auto* several = std::get_if<SampleGradient>(&method.method);
+    if (several != nullptr) samples = std::max(samples, several->n);
+    moving |= method.eta.value != 0;
+  }
+  for (Walk& walk : walks) walk.samples_drawn(samples);
+
+  // Where the gradient never changes, it is added to the noise once for all methods.
+  const auto* fixed = std::get_if<FixedTarget>(&objective);
+  const bool ready = fixed != nullptr && problem.noise && !(problem.state_dependent && moving);
+  const double factor =
+      problem.state_dependent
+          ? StateDependent::factor(std::vector<double>(d, problem.start))
+          : 1;
+  const std::size_t chunk = std::min(kChunk, problem.steps), stride = chunk * d;
+  std::vector<double> noise(problem.noise ? samples * stride : 0);
+  std::vector<std::uint32_t> batches;
+  for (std::size_t first = 0; first < problem.steps; first += chunk) {
+    const std::size_t count = std::min(chunk, problem.steps - first);
+    for (std::size_t i = 0; problem.noise && i < samples; ++i) {
+      const std::span<double> part = std::span(noise).subspan(i * stride, count * d);
+      sample(*problem.noise, part, d, seed, streams + i, first);
+      if (!ready) continue;
+      for (std::size_t k = 0; k < count; ++k)
+        for (std::size_t j = 0; j < d; ++j)
+          part[k * d + j] = fixed->target[j] + factor * part[k * d + j];
+    }
+    if (problem.batch > 0) {
+      batches = draw_batches(problem, seed, streams + kBatchStream, first * samples, count * samples,
+                             std::get<Regression>(objective).b.size());
+    }
+    for (Walk& walk : walks)
+      walk.advance(first, count, noise.empty() ? nullptr : noise.data(), stride, batches, ready);
+  }
+  std::vector<double> numbers;
+  for (Walk& walk : walks) {
+    walk.finish();
+    walk.append_to(numbers);
+  }
+  return numbers;
+}
+
+}  // namespace medgrad::lab
