@@ -40,8 +40,8 @@ struct Regression {
   };
   Loss loss = Loss::squared;
   std::size_t dimension = 1;
-  std::vector<double> a;  // n x d, row by row
-  std::vector<double> b;  // n
+  std::vector<double> a = {};  // n x d, row by row
+  std::vector<double> b = {};  // n
   double mu = 1.345;
   double ridge = 0;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "medgrad/io.h"
 #include "medgrad/version.h"
@@ -85,12 +86,11 @@ void append_rows(std::string& text, const Group& group) {
 
 Stats stats_of(std::span<double> values) {
   Stats s{kNaN, kNaN, kNaN, kNaN, kNaN, 0, 0};
-  const auto end = std::partition(values.begin(), values.end(), [](double x) { return !std::isnan(x); });
-  const std::span<double> finite(values.begin(), end);
+  const auto gone = std::ranges::remove_if(values, [](double x) { return std::isnan(x); });
+  const std::span<double> finite(values.begin(), gone.begin());
   s.n = finite.size();
   s.diverged = values.size() - s.n;
   if (s.n == 0) return s;
-  std::ranges::sort(finite);
   const double n = static_cast<double>(s.n);
   // Divided first: values may be of any size.
   s.mean = 0;
@@ -98,9 +98,12 @@ Stats stats_of(std::span<double> values) {
   double square = 0;
   for (const double x : finite) square += (x - s.mean) / n * (x - s.mean);
   if (s.n > 1) s.se = std::sqrt(square / (n - 1));
-  s.min = finite.front();
-  s.max = finite.back();
-  s.median = std::midpoint(finite[(s.n - 1) / 2], finite[s.n / 2]);
+  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(s.n / 2);
+  std::ranges::nth_element(finite, middle);
+  const double below = s.n % 2 == 1 ? *middle : *std::max_element(finite.begin(), middle);
+  s.median = std::midpoint(below, *middle);
+  s.min = *std::min_element(finite.begin(), middle + 1);
+  s.max = *std::max_element(middle, finite.end());
   return s;
 }
 
@@ -130,7 +133,7 @@ std::string results_csv(const Results& results) {
       head += ",";
     }
     for (std::size_t i = 0; i < group.rows(); ++i) {
-      const std::string tail = "," + (group.steps.empty() ? "" : std::to_string(group.steps[i])) + "," +
+      const std::string tail = "," + (group.steps.empty() ? std::string() : std::to_string(group.steps[i])) + "," +
                                field(group.metric) + ",";
       for (std::size_t run = 0; run < group.runs; ++run) {
         const double value = group.values[i * group.runs + run];

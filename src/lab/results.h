@@ -18,19 +18,19 @@ struct Stats {
   double se = 0;  // sd / sqrt(n), the standard error of the mean; NaN for n < 2
   std::size_t n = 0, diverged = 0;
 };
-// Sorts `values`.
+// Rearranges `values`.
 [[nodiscard]] Stats stats_of(std::span<double> values);
 
 // One metric of one method at one point of the grid, over steps and runs.
 struct Group {
-  std::string method;  // as the file calls it; empty where there is none
-  std::string key;     // the registry's name of it: the same colour everywhere
-  Axes axes;
-  std::string metric;
-  std::vector<std::size_t> steps;  // empty: one value per run
+  std::string method = {};  // as the file calls it; empty where there is none
+  std::string key = {};     // the registry's name of it: the same colour everywhere
+  Axes axes = {};
+  std::string metric = {};
+  std::vector<std::size_t> steps = {};  // empty: one value per run
   std::size_t runs = 0;
-  std::vector<double> values;  // steps x runs
-  std::vector<Stats> stats;    // per step
+  std::vector<double> values = {};  // steps x runs
+  std::vector<Stats> stats = {};    // per step
 
   [[nodiscard]] std::size_t rows() const { return steps.empty() ? 1 : steps.size(); }
   [[nodiscard]] const Stats& last() const { return stats.back(); }

@@ -16,9 +16,9 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kChunk = 128;  // steps whose noise is made at once: some 10 kB per gradient
 
-// Streams of a run: one per gradient of a step, and two more.
+// Streams of a run: for the noise of every gradient of a step, for its batch, and for the target.
 constexpr std::uint64_t kStreams = 1 << 16;
-constexpr std::uint64_t kTargetStream = kStreams - 1, kBatchStream = kStreams - 2;
+constexpr std::uint64_t kTargetStream = kStreams - 1, kBatchStreams = kStreams / 2;
 
 double squared_norm(std::span<const double> x) {
   double sum = 0;
@@ -44,6 +44,38 @@ double excess(const NoiseModel& noise, double delta) {
   return 2 * sum * x / (3 * kPanels);
 }
 
+// What is drawn for a chunk of steps, for all methods alike.
+struct Draws {
+  std::size_t samples, chunk, d;
+  std::vector<double> noise;           // samples x chunk x d; empty without noise
+  std::vector<std::uint32_t> batches;  // samples x chunk x batch; empty without batches
+
+  [[nodiscard]] std::span<const std::uint32_t> batch(std::size_t i, std::size_t k,
+                                                     std::size_t size) const {
+    return std::span(batches).subspan((i * chunk + k) * size, size);
+  }
+  // Steps first … first + count - 1.
+  void draw(const Problem& problem, std::uint64_t seed, std::uint64_t run, std::size_t first,
+            std::size_t count) {
+    const std::uint64_t streams = run * kStreams;
+    std::vector<double> u;
+    for (std::size_t i = 0; i < samples; ++i) {
+      if (problem.noise) {
+        sample(*problem.noise, std::span(noise).subspan(i * chunk * d, count * d), d, seed,
+               streams + i, first);
+      }
+      if (problem.batch > 0) {
+        u.resize(count * problem.batch);
+        Philox(seed, streams + kBatchStreams + i).fill_uniform(u, first * problem.batch);
+        const double rows = static_cast<double>(std::get<Regression>(problem.objective).b.size());
+        std::ranges::transform(
+            u, batches.begin() + static_cast<std::ptrdiff_t>(i * chunk * problem.batch),
+            [&](double x) { return static_cast<std::uint32_t>(x * rows); });
+      }
+    }
+  }
+};
+
 // One method on its way.
 class Walk {
  public:
@@ -67,10 +99,8 @@ class Walk {
     out_.reserve(problem.metrics.size() * problem.recorded.size());
   }
 
-  // Steps first … first + count - 1. Rows of noise of gradient i begin at noise + i * stride; where
-  // `ready`, the gradient of the objective has been added to them.
-  void advance(std::size_t first, std::size_t count, const double* noise, std::size_t stride,
-               std::span<const std::uint32_t> batches, bool ready) {
+  // Steps first … first + count - 1. Where `ready`, the draws are whole gradients.
+  void advance(std::size_t first, std::size_t count, const Draws& draws, bool ready) {
     const std::size_t d = w_.size();
     for (std::size_t k = 0; k < count && !diverged_; ++k) {
       const std::size_t t = first + k;
@@ -79,9 +109,8 @@ class Walk {
       if (method_.tau) optimizer_.set_tau(method_.tau->at(t, problem_.steps));
       before_step(t);
       const Rows<double> rows =
-          ready ? Rows<double>(noise + k * d, optimizer_.samples(), d, stride)
-                : gradients(noise + k * d, stride,
-                            batches.empty() ? batches : batches.subspan(k * problem_.batch * samples_drawn_));
+          ready ? Rows<double>(draws.noise.data() + k * d, optimizer_.samples(), d, draws.chunk * d)
+                : gradients(draws, k);
       optimizer_.step(w_, moves_ ? method_.eta.at(t, problem_.steps) : 0, rows);
       if (moves_ && !(squared_norm(w_) < std::numeric_limits<double>::max())) diverged_ = true;
       after_step();
@@ -97,21 +126,22 @@ class Walk {
       for (std::size_t s = 0; s < steps; ++s)
         numbers.push_back(s * metrics + m < out_.size() ? out_[s * metrics + m] : kNaN);
   }
-  void samples_drawn(std::size_t n) { samples_drawn_ = n; }
 
  private:
-  Rows<double> gradients(const double* noise, std::size_t stride,
-                         std::span<const std::uint32_t> batch) {
+  // The gradients of step k of the chunk.
+  Rows<double> gradients(const Draws& draws, std::size_t k) {
     const std::size_t d = w_.size(), n = optimizer_.samples();
-    const double factor = problem_.state_dependent ? StateDependent::factor(std::span<const double>(w_)) : 1;
-    if (batch.empty()) gradient(objective_, w_, gradient_);
+    const double factor =
+        problem_.state_dependent ? StateDependent::factor(std::span<const double>(w_)) : 1;
+    if (problem_.batch == 0) gradient(objective_, w_, gradient_);
     for (std::size_t i = 0; i < n; ++i) {
-      if (!batch.empty()) {
-        gradient(std::get<Regression>(objective_), w_,
-                 batch.subspan(i * problem_.batch, problem_.batch), gradient_);
-      }
-      for (std::size_t j = 0; j < d; ++j)
-        gradients_[i * d + j] = gradient_[j] + factor * (noise == nullptr ? 0 : noise[i * stride + j]);
+      if (problem_.batch > 0)
+        gradient(std::get<Regression>(objective_), w_, draws.batch(i, k, problem_.batch), gradient_);
+      const std::span<double> g = std::span(gradients_).subspan(i * d, d);
+      std::ranges::copy(gradient_, g.begin());
+      if (draws.noise.empty()) continue;
+      const double* xi = draws.noise.data() + (i * draws.chunk + k) * d;
+      for (std::size_t j = 0; j < d; ++j) g[j] += factor * xi[j];
     }
     return {gradients_.data(), n, d};
   }
@@ -186,18 +216,8 @@ class Walk {
   double limit_;
   bool moves_, wants_gradient_sum_ = false, diverged_ = false;
   double theta_, weights_ = 0, gradient_sum_ = 0;
-  std::size_t next_ = 0, samples_drawn_ = 1;
+  std::size_t next_ = 0;
 };
-
-std::vector<std::uint32_t> draw_batches(const Problem& problem, std::uint64_t seed, std::uint64_t stream,
-                                        std::size_t first, std::size_t count, std::size_t rows) {
-  std::vector<double> u(count * problem.batch);
-  Philox(seed, stream).fill_uniform(u, first * problem.batch);
-  std::vector<std::uint32_t> drawn(u.size());
-  std::ranges::transform(u, drawn.begin(),
-                         [&](double x) { return static_cast<std::uint32_t>(x * static_cast<double>(rows)); });
-  return drawn;
-}
 
 }  // namespace
 
@@ -216,50 +236,33 @@ std::vector<std::size_t> recorded_steps(std::size_t steps) {
   return {chosen.begin(), chosen.end()};
 }
 
-std::vector<double> run_trajectories(const Problem& problem, std::uint64_t seed, std::uint64_t run) {
-  const std::uint64_t streams = run * kStreams;
+std::vector<double> run_trajectories(const Problem& problem, std::uint64_t seed,
+                                     std::uint64_t run) {
   Objective objective = problem.objective;
-  if (auto* fixed = std::get_if<FixedTarget>(&objective))
-    Philox(seed, streams + kTargetStream).fill_normal(fixed->target);
+  auto* fixed = std::get_if<FixedTarget>(&objective);
+  if (fixed != nullptr) Philox(seed, run * kStreams + kTargetStream).fill_normal(fixed->target);
   const std::size_t d = dimension(objective);
 
   std::vector<Walk> walks;
+  walks.reserve(problem.methods.size());
   std::size_t samples = 1;
-  bool moving = false;
   for (const MethodCase& method : problem.methods) {
     walks.emplace_back(problem, objective, method);
-    const auto* several = std::get_if<SampleGradient>(&method.method);
-    if (several != nullptr) samples = std::max(samples, several->n);
-    moving |= method.eta.value != 0;
+    if (const auto* several = std::get_if<SampleGradient>(&method.method))
+      samples = std::max(samples, several->n);
   }
-  for (Walk& walk : walks) walk.samples_drawn(samples);
-
+  const std::size_t chunk = std::min(kChunk, problem.steps);
+  Draws draws{samples, chunk, d, std::vector<double>(problem.noise ? samples * chunk * d : 0),
+              std::vector<std::uint32_t>(samples * chunk * problem.batch)};
   // Where the gradient never changes, it is added to the noise once for all methods.
-  const auto* fixed = std::get_if<FixedTarget>(&objective);
-  const bool ready = fixed != nullptr && problem.noise && !(problem.state_dependent && moving);
-  const double factor =
-      problem.state_dependent
-          ? StateDependent::factor(std::vector<double>(d, problem.start))
-          : 1;
-  const std::size_t chunk = std::min(kChunk, problem.steps), stride = chunk * d;
-  std::vector<double> noise(problem.noise ? samples * stride : 0);
-  std::vector<std::uint32_t> batches;
+  const bool ready = fixed != nullptr && problem.noise && !problem.state_dependent;
   for (std::size_t first = 0; first < problem.steps; first += chunk) {
     const std::size_t count = std::min(chunk, problem.steps - first);
-    for (std::size_t i = 0; problem.noise && i < samples; ++i) {
-      const std::span<double> part = std::span(noise).subspan(i * stride, count * d);
-      sample(*problem.noise, part, d, seed, streams + i, first);
-      if (!ready) continue;
-      for (std::size_t k = 0; k < count; ++k)
-        for (std::size_t j = 0; j < d; ++j)
-          part[k * d + j] = fixed->target[j] + factor * part[k * d + j];
-    }
-    if (problem.batch > 0) {
-      batches = draw_batches(problem, seed, streams + kBatchStream, first * samples, count * samples,
-                             std::get<Regression>(objective).b.size());
-    }
-    for (Walk& walk : walks)
-      walk.advance(first, count, noise.empty() ? nullptr : noise.data(), stride, batches, ready);
+    draws.draw(problem, seed, run, first, count);
+    for (std::size_t i = 0; ready && i < samples; ++i)
+      for (std::size_t k = 0; k < count * d; ++k)
+        draws.noise[i * chunk * d + k] += fixed->target[k % d];
+    for (Walk& walk : walks) walk.advance(first, count, draws, ready);
   }
   std::vector<double> numbers;
   for (Walk& walk : walks) {

@@ -37,17 +37,17 @@ enum class Metric : std::uint8_t {
 
 // A point of the grid.
 struct Problem {
-  Axes axes;
-  Objective objective;              // a FixedTarget is drawn anew for every run
-  std::optional<NoiseModel> noise;  // none: exact gradients
+  Axes axes = {};
+  Objective objective = {};         // a FixedTarget is drawn anew for every run
+  std::optional<NoiseModel> noise = {};  // none: exact gradients
   bool state_dependent = false;     // noise times sqrt(1 + |w|^2)
   std::size_t batch = 0;            // rows of a Regression per gradient; 0: all
   double start = 1;                 // every component of w_0
   std::size_t steps = 1000;
-  std::vector<Metric> metrics;
-  std::vector<std::size_t> recorded;  // steps, ascending, the last one being `steps`
+  std::vector<Metric> metrics = {};
+  std::vector<std::size_t> recorded = {};  // steps, ascending, the last one being `steps`
   double divergence = 1e12;           // a run has diverged where |f(w)| exceeds this times 1 + |f(w_0)|
-  std::vector<MethodCase> methods;
+  std::vector<MethodCase> methods = {};
 };
 
 // 0, 1, 2, 5, 10, 20, 50, … and every 20th part of the steps.
