@@ -156,7 +156,7 @@ std::string summary_json(const Results& results) {
   std::string text = "{\n  \"experiment\": " + quoted(results.experiment) +
                      ",\n  \"title\": " + quoted(results.title) +
                      ",\n  \"description\": " + quoted(results.description) +
-                     ",\n  \"version\": " + quoted(MEDGRAD_VERSION) + ",\n  \"claims\": [\n";
+                     ",\n  \"version\": " + quoted(kVersion) + ",\n  \"claims\": [\n";
   const auto close = [&text] {  // the last comma of a list goes
     if (text.ends_with(",\n")) text.replace(text.size() - 2, 1, "");
   };

@@ -203,6 +203,10 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
       noise.finish();
     } else {
       problem.noise = read_noise(noise);
+      Node shared = *node;  // a factor of the state is no part of what is drawn
+      std::erase_if(std::get<Node::Object>(shared.value),
+                    [](const auto& entry) { return entry.first == "state_dependent"; });
+      problem.noise_name = to_text(shared);
     }
   }
   problem.batch = reader.whole("batch", 0, 0, kMaxDimension);
@@ -223,18 +227,33 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
 class Trajectories final : public Study {
  public:
   Trajectories(std::vector<Problem> problems, std::uint64_t seed, std::size_t runs)
-      : problems_(std::move(problems)), seed_(seed), runs_(runs) {}
+      : problems_(std::move(problems)), seed_(seed), runs_(runs) {
+    for (const Problem& problem : problems_) {
+      const auto like = std::ranges::find_if(
+          together_, [&](const auto& group) { return share_draws(*group.front(), problem); });
+      (like != together_.end() ? *like : together_.emplace_back()).push_back(&problem);
+    }
+  }
 
-  std::size_t tasks() const override { return problems_.size() * runs_; }
+  std::size_t tasks() const override { return together_.size() * runs_; }
   std::vector<double> run(std::size_t task) const override {
-    return run_trajectories(problems_[task / runs_], seed_, task % runs_);
+    return run_trajectories(together_[task / runs_], seed_, task % runs_);
   }
 
   std::vector<Group> collect(const std::vector<std::vector<double>>& numbers) const override {
     std::vector<Group> groups;
-    for (std::size_t p = 0; p < problems_.size(); ++p) {
-      const Problem& problem = problems_[p];
-      std::size_t at = 0;
+    for (const Problem& problem : problems_) {
+      // Where its numbers are: in which tasks, and from where on.
+      std::size_t first_task = 0, at = 0;
+      for (const auto& group : together_) {
+        const auto found = std::ranges::find(group, &problem);
+        if (found == group.end()) {
+          first_task += runs_;
+          continue;
+        }
+        for (auto before = group.begin(); before != found; ++before) at += numbers_of(**before);
+        break;
+      }
       for (const MethodCase& method : problem.methods) {
         for (const Metric metric : problem.metrics) {
           Group group = group_of(problem, method);
@@ -243,7 +262,7 @@ class Trajectories final : public Study {
           group.values.resize(group.steps.size() * runs_);
           for (std::size_t s = 0; s < group.steps.size(); ++s)
             for (std::size_t run = 0; run < runs_; ++run)
-              group.values[s * runs_ + run] = numbers[p * runs_ + run][at + s];
+              group.values[s * runs_ + run] = numbers[first_task + run][at + s];
           at += group.steps.size();
           summarise(group);
           groups.push_back(std::move(group));
@@ -269,7 +288,12 @@ class Trajectories final : public Study {
             .stats = {from.stats.back()}};
   }
 
+  static std::size_t numbers_of(const Problem& problem) {
+    return problem.methods.size() * problem.metrics.size() * problem.recorded.size();
+  }
+
   std::vector<Problem> problems_;
+  std::vector<std::vector<const Problem*>> together_;  // with the same draws: one task per run
   std::uint64_t seed_;
   std::size_t runs_;
 };

@@ -102,7 +102,7 @@ class Walk {
   // Steps first … first + count - 1. Where `ready`, the draws are whole gradients.
   void advance(std::size_t first, std::size_t count, const Draws& draws, bool ready) {
     const std::size_t d = w_.size();
-    for (std::size_t k = 0; k < count && !diverged_; ++k) {
+    for (std::size_t k = 0; k < count && first + k < problem_.steps && !diverged_; ++k) {
       const std::size_t t = first + k;
       if (t == problem_.recorded[next_]) record(t);
       if (diverged_) return;
@@ -236,32 +236,44 @@ std::vector<std::size_t> recorded_steps(std::size_t steps) {
   return {chosen.begin(), chosen.end()};
 }
 
-std::vector<double> run_trajectories(const Problem& problem, std::uint64_t seed,
+bool share_draws(const Problem& a, const Problem& b) {
+  return a.batch == 0 && b.batch == 0 && a.noise_name == b.noise_name &&
+         dimension(a.objective) == dimension(b.objective);
+}
+
+std::vector<double> run_trajectories(std::span<const Problem* const> problems, std::uint64_t seed,
                                      std::uint64_t run) {
-  Objective objective = problem.objective;
-  auto* fixed = std::get_if<FixedTarget>(&objective);
-  if (fixed != nullptr) Philox(seed, run * kStreams + kTargetStream).fill_normal(fixed->target);
-  const std::size_t d = dimension(objective);
+  const Problem& first_problem = *problems.front();
+  const std::size_t d = dimension(first_problem.objective);
+  FixedTarget target{std::vector<double>(d)};
+  Philox(seed, run * kStreams + kTargetStream).fill_normal(target.target);
+  const Objective drawn = target;
 
   std::vector<Walk> walks;
-  walks.reserve(problem.methods.size());
-  std::size_t samples = 1;
-  for (const MethodCase& method : problem.methods) {
-    walks.emplace_back(problem, objective, method);
-    if (const auto* several = std::get_if<SampleGradient>(&method.method))
-      samples = std::max(samples, several->n);
-  }
-  const std::size_t chunk = std::min(kChunk, problem.steps);
-  Draws draws{samples, chunk, d, std::vector<double>(problem.noise ? samples * chunk * d : 0),
-              std::vector<std::uint32_t>(samples * chunk * problem.batch)};
+  std::size_t samples = 1, steps = 1;
   // Where the gradient never changes, it is added to the noise once for all methods.
-  const bool ready = fixed != nullptr && problem.noise && !problem.state_dependent;
-  for (std::size_t first = 0; first < problem.steps; first += chunk) {
-    const std::size_t count = std::min(chunk, problem.steps - first);
-    draws.draw(problem, seed, run, first, count);
-    for (std::size_t i = 0; ready && i < samples; ++i)
-      for (std::size_t k = 0; k < count * d; ++k)
-        draws.noise[i * chunk * d + k] += fixed->target[k % d];
+  bool ready = first_problem.noise.has_value();
+  for (const Problem* problem : problems) {
+    const bool fixed = std::holds_alternative<FixedTarget>(problem->objective);
+    ready = ready && fixed && !problem->state_dependent;
+    steps = std::max(steps, problem->steps);
+    for (const MethodCase& method : problem->methods) {
+      walks.emplace_back(*problem, fixed ? drawn : problem->objective, method);
+      if (const auto* several = std::get_if<SampleGradient>(&method.method))
+        samples = std::max(samples, several->n);
+    }
+  }
+  const std::size_t chunk = std::min(kChunk, steps);
+  Draws draws{samples, chunk, d, std::vector<double>(first_problem.noise ? samples * chunk * d : 0),
+              std::vector<std::uint32_t>(samples * chunk * first_problem.batch)};
+  for (std::size_t first = 0; first < steps; first += chunk) {
+    const std::size_t count = std::min(chunk, steps - first);
+    draws.draw(first_problem, seed, run, first, count);
+    for (std::size_t i = 0; ready && i < samples; ++i) {
+      double* row = draws.noise.data() + i * chunk * d;
+      for (std::size_t k = 0; k < count; ++k, row += d)
+        for (std::size_t j = 0; j < d; ++j) row[j] += target.target[j];
+    }
     for (Walk& walk : walks) walk.advance(first, count, draws, ready);
   }
   std::vector<double> numbers;

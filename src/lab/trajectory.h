@@ -40,6 +40,7 @@ struct Problem {
   Axes axes = {};
   Objective objective = {};         // a FixedTarget is drawn anew for every run
   std::optional<NoiseModel> noise = {};  // none: exact gradients
+  std::string noise_name = {};           // problems with the same name have the same noise
   bool state_dependent = false;     // noise times sqrt(1 + |w|^2)
   std::size_t batch = 0;            // rows of a Regression per gradient; 0: all
   double start = 1;                 // every component of w_0
@@ -53,10 +54,13 @@ struct Problem {
 // 0, 1, 2, 5, 10, 20, 50, … and every 20th part of the steps.
 [[nodiscard]] std::vector<std::size_t> recorded_steps(std::size_t steps);
 
-// Run number `run` of all methods, which see the same noise: gradient i of step t is disturbed by row t of
-// stream (run, i), whatever the other methods are. Gives, for every method, metric and recorded step, the
-// value; NaN from where the run diverged.
-[[nodiscard]] std::vector<double> run_trajectories(const Problem& problem, std::uint64_t seed,
-                                                   std::uint64_t run);
+// May the two be run together? They are if they have the same dimension and the same noise, and no batches.
+[[nodiscard]] bool share_draws(const Problem& a, const Problem& b);
+
+// Run number `run` of all methods on all problems, which share their draws. All see the same noise: gradient
+// i of step t is disturbed by row t of stream (run, i), whatever the other methods and problems are. Gives,
+// for every problem, method, metric and recorded step, the value; NaN from where the run diverged.
+[[nodiscard]] std::vector<double> run_trajectories(std::span<const Problem* const> problems,
+                                                   std::uint64_t seed, std::uint64_t run);
 
 }  // namespace medgrad::lab
