@@ -26,7 +26,7 @@ void number(std::string& out, double value) {
 
 // In single quotes gnuplot takes everything as it is; a quote is doubled. Control characters would
 // end the line.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') out += '\'';
@@ -59,7 +59,7 @@ class Script {
           "size " +
           std::to_string(width_) + "," + std::to_string(height_) + "\n";
     }
-    out += "set output " + quoted(file) + "\nset multiplot\n";
+    out += "set output " + in_quotes(file) + "\nset multiplot\n";
     for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
       out += "reset\nset origin ";
       number(out, static_cast<double>(static_cast<int>(i) % columns_) / columns_);
@@ -81,8 +81,8 @@ class Script {
  private:
   void axis(std::string& out, char name, const Axis& axis, Range range) const {
     const std::string letter(1, name);
-    out +=
-        "set " + letter + "label " + quoted(axis.label) + " noenhanced\nset " + letter + "range [";
+    out += "set " + letter + "label " + in_quotes(axis.label) + " noenhanced\nset " + letter +
+           "range [";
     number(out, range.min);
     out += ":";
     number(out, range.max);
@@ -93,7 +93,7 @@ class Script {
   }
 
   void panel(std::string& out, const Panel& panel) const {
-    out += "set title " + quoted(panel.title) + " noenhanced\nset tics nomirror out scale 0.6\n";
+    out += "set title " + in_quotes(panel.title) + " noenhanced\nset tics nomirror out scale 0.6\n";
     if (panel.heat) {
       heat(out, *panel.heat, panel);
       return;
@@ -168,7 +168,7 @@ class Script {
   static void ticks(std::string& out, char name, const std::vector<std::string>& labels) {
     out += std::string("set ") + name + "tics noenhanced (";
     for (std::size_t i = 0; i < labels.size(); ++i)
-      out += (i == 0 ? "" : ", ") + quoted(labels[i]) + " " + std::to_string(i);
+      out += (i == 0 ? "" : ", ") + in_quotes(labels[i]) + " " + std::to_string(i);
     out += ")\nset " + std::string(1, name) + "range [-0.5:" + std::to_string(labels.size()) +
            " - 0.5]" + (name == 'y' ? " reverse" : "") + "\n";
   }
@@ -184,9 +184,9 @@ class Script {
       min = std::isfinite(min) ? min : 1;
       max = heat.log ? min * 10 : min + 1;
     }
-    out += "unset key\nset border lc rgb '#555555'\nset xlabel " + quoted(panel.x.label) +
-           " noenhanced\nset ylabel " + quoted(panel.y.label) + " noenhanced\nset cblabel " +
-           quoted(heat.label) + " noenhanced\n" + (heat.log ? "set logscale cb\n" : "") +
+    out += "unset key\nset border lc rgb '#555555'\nset xlabel " + in_quotes(panel.x.label) +
+           " noenhanced\nset ylabel " + in_quotes(panel.y.label) + " noenhanced\nset cblabel " +
+           in_quotes(heat.label) + " noenhanced\n" + (heat.log ? "set logscale cb\n" : "") +
            "set palette defined (";
     for (std::size_t i = 0; i < kHeatColours.size(); ++i)
       out += (i == 0 ? "" : ", ") + std::to_string(i) + " '" + std::string(kHeatColours[i]) + "'";
@@ -228,7 +228,7 @@ class Script {
       const LegendEntry& entry = entries_[i];
       out += std::string(i == 0 ? "" : ", ") + "NaN with " +
              (entry.style == SeriesStyle::points ? "points " : "lines ") +
-             line_of(looks_.at(entry.key), 1, entry.style) + " title " + quoted(entry.name);
+             line_of(looks_.at(entry.key), 1, entry.style) + " title " + in_quotes(entry.name);
     }
     out += "\n";
   }
