@@ -52,6 +52,7 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_estimate();
 [[nodiscard]] std::unique_ptr<Command> make_aggregate();
 [[nodiscard]] std::unique_ptr<Command> make_noise();
+[[nodiscard]] std::unique_ptr<Command> make_theory();
 
 // Reads the arguments after the command's name and runs it, or prints its help. Throws Error where
 // they make no sense.

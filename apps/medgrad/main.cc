@@ -26,6 +26,7 @@ Commands all_commands() {
   commands.push_back(make_estimate());
   commands.push_back(make_aggregate());
   commands.push_back(make_noise());
+  commands.push_back(make_theory());
   return commands;
 }
 
