@@ -367,7 +367,7 @@ Report Theory::smooth() const {
 Report Theory::lipschitz() const {
   Report report{.title =
                     "Subgradient descent on a convex Lipschitz function l: E l(wbar_T) - inf l "
-                    "<= bound,\nwbar_T = sum_{t<T} theta^t w_t / sum_{t<T} theta^t.",
+                    "<= bound, wbar_T = sum_{t<T} theta^t w_t / sum_{t<T} theta^t.",
                 .rows = {},
                 .assumptions = {"l is convex and G-Lipschitz, with a minimiser w_*, D = |w_0 - "
                                 "w_*|"}};
@@ -422,7 +422,7 @@ Report Theory::lipschitz() const {
 Report Theory::spp() const {
   Report report{.title =
                     "The stochastic proximal point method on phi(m) = E D(m - g): E phi(mbar_T) "
-                    "- phi(m_*) <= bound,\nmbar_T = (m_1 + ... + m_T)/T.",
+                    "- phi(m_*) <= bound, mbar_T = (m_1 + ... + m_T)/T.",
                 .rows = {},
                 .assumptions = {}};
   if (has("--G") == has("--p"))

@@ -40,7 +40,8 @@ struct Sample {
 };
 
 Sample sample_of(std::uint64_t n) {
-  const double r = static_cast<double>((n - 1) / 2);
+  const std::uint64_t half = (n - 1) / 2;
+  const double r = static_cast<double>(half);
   const double ratio = boost::math::tgamma_delta_ratio(r + 0.5, 0.5);
   return {r, std::log((2 * r + 1) * ratio * std::numbers::inv_sqrtpi)};
 }
