@@ -141,6 +141,19 @@ TEST(MedianMoments, OfSkewedLawsAgreeWithTheMeanAndWithTheMirror) {
   }
 }
 
+// alpha = 1/2, beta = 1 is the law of 1/Z^2, Z normal, with F(x) = erfc(1/sqrt(2x)): its integrals
+// by mpmath in 30 digits.
+TEST(MedianMoments, OfAOneSidedLaw) {
+  const StableParameters levy{0.5, 1, 1, 0, StableForm::S1};
+  expect_relative(moments(levy, 9).mean, 3.468426147594206, 1e-12);
+  expect_relative(moments(levy, 9).E_abs, 3.468426147594206, 1e-12);
+  expect_relative(moments(levy, 9).C_n, 48.56411449045335, 1e-12);
+  expect_relative(moments(levy, 21).mean, 2.621209048987499, 1e-12);
+  expect_relative(moments(levy, 21).E_abs, 2.621209048987499, 1e-12);
+  expect_relative(moments(levy, 21).C_n, 9.614779163728516, 1e-12);
+  EXPECT_TRUE(std::isinf(moments(levy, 7).C_n));
+}
+
 // Samples are an independent way. With 200,000 medians of n, the mean of |M| has the standard error
 // sd(|M|)/sqrt(N), that of M^2 sd(M^2)/sqrt(N); both sds are finite where alpha (n+1)/2 > 4.
 TEST(MedianMoments, AgreeWithSamples) {
