@@ -53,6 +53,7 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_estimate();
 [[nodiscard]] std::unique_ptr<Command> make_aggregate();
 [[nodiscard]] std::unique_ptr<Command> make_noise();
+[[nodiscard]] std::unique_ptr<Command> make_theory();
 [[nodiscard]] std::unique_ptr<Command> make_reproduce();
 [[nodiscard]] std::unique_ptr<Command> make_run();
 [[nodiscard]] std::unique_ptr<Command> make_report();

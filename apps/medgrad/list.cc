@@ -1,10 +1,10 @@
 // medgrad list: everything in the registry, for people, for programs, and as docs/methods.md.
 #include <algorithm>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "command.h"
+#include "json.h"
 #include "medgrad/error.h"
 #include "medgrad/registry.h"
 #include "method_choice.h"
@@ -12,8 +12,6 @@
 
 namespace medgrad::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A registry entry without its type: what there is to say about it.
 struct Item {
@@ -56,9 +54,6 @@ std::vector<Section> sections() {
       {"noises", "Noises", "medgrad noise sample --model NAME; what gradients are disturbed by.",
        items_of(noises())}};
 }
-
-// Infinity has no number in JSON; it is the string "inf", as on the command line.
-Json json_number(double x) { return std::isinf(x) ? Json(text_of(x)) : Json(x); }
 
 Json json_of(const Item& item) {
   Json parameters = Json::array();

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "command.h"
+#include "json.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 #include "medgrad/registry.h"
@@ -19,11 +19,6 @@
 
 namespace medgrad::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// JSON has no infinities; they are words there.
-Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(text_of(x)); }
 
 // A function of a stable law, by the name of the action.
 struct Function {

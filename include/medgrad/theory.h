@@ -103,10 +103,10 @@ struct StableNoiseConstants {
 struct Smooth {
   double L = 1;
   double gap = 1;  // l(w_0) - inf l
-  MedianNoise noise;
+  MedianNoise noise = {};
   double epsilon = 0;
   std::uint64_t T = 1;
-  std::optional<double> eta;  // without one, eta_max / sqrt(T): the corollary's
+  std::optional<double> eta = {};  // without one, eta_max / sqrt(T): the corollary's
 };
 
 struct SmoothBound {
@@ -136,7 +136,7 @@ struct Lipschitz {
   double G = 1, D = 1;
   double delta = 0, sigma = 0;
   std::uint64_t T = 1;
-  std::optional<double> eta;  // without one, eta_best
+  std::optional<double> eta = {};  // without one, eta_best
 };
 
 struct LipschitzBound {
@@ -177,10 +177,10 @@ struct ProximalPointRun {
   double G = 1;
   double distance = 1;  // |m_0 - m_*|_2
   std::uint64_t T = 1;
-  std::optional<double> tau;  // without one, tau_best
+  std::optional<double> tau = {};  // without one, tau_best
   // For |.|_1 where g is one of n given vectors: phi has a sharp minimum then, and
   // E|mbar_T - argmin phi|_2 <= n (E phi(mbar_T) - phi(m_*)).
-  std::optional<std::uint64_t> n;
+  std::optional<std::uint64_t> n = {};
 };
 
 struct ProximalPointBound {

@@ -141,14 +141,7 @@ std::span<const Entry<GradientMethod>> optimizers() {
 }
 
 const Entry<GradientMethod>& find_optimizer(std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const Entry<GradientMethod>& entry : optimizers()) {
-    if (entry.name == name || std::ranges::count(entry.aliases, name) > 0) return entry;
-    known.push_back(entry.name);
-    known.insert(known.end(), entry.aliases.begin(), entry.aliases.end());
-  }
-  throw Error("'" + std::string(name) + "' is no method; the nearest is '" +
-              std::string(nearest(name, known)) + "'.");
+  return find_entry(optimizers(), "method", name);
 }
 
 void validate(const GradientMethod& method) {

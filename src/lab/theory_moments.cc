@@ -40,7 +40,8 @@ struct Sample {
 };
 
 Sample sample_of(std::uint64_t n) {
-  const double r = static_cast<double>((n - 1) / 2);
+  const std::uint64_t half = (n - 1) / 2;
+  const double r = static_cast<double>(half);
   const double ratio = boost::math::tgamma_delta_ratio(r + 0.5, 0.5);
   return {r, std::log((2 * r + 1) * ratio * std::numbers::inv_sqrtpi)};
 }
@@ -63,23 +64,28 @@ class HalfLine {
         first_(node(left)),
         last_(node(left + static_cast<double>(intervals_) * kStep)) {}
 
-  // The moments for every sample; the step is halved until they stop changing.
+  // The moments for every sample. The step is halved until they stop changing, for each by itself:
+  // what one sample gets does not depend on the others.
   [[nodiscard]] std::vector<Pair> moments(std::span<const Sample> samples) const {
-    std::vector<Pair> sums(samples.size(), Pair{}), last, now;
+    std::vector<Pair> sums(samples.size(), Pair{});
     double h = kStep;
     std::size_t intervals = intervals_;
     add(samples, left_, h, intervals + 1, sums);
-    last = with_ends(samples, sums, h);
+    std::vector<Pair> result = with_ends(samples, sums, h);
+    std::vector<bool> done(samples.size(), false);
     for (int level = 0; level < kMostHalvings; ++level) {
       add(samples, left_ + h / 2, h, intervals, sums);
       h /= 2;
       intervals *= 2;
-      now = with_ends(samples, sums, h);
-      // The error is about squared when the step is halved.
-      if (close(last, now)) break;
-      last = now;
+      const std::vector<Pair> now = with_ends(samples, sums, h);
+      for (std::size_t i = 0; i < samples.size(); ++i) {
+        if (done[i]) continue;
+        done[i] = close(result[i], now[i]);
+        result[i] = now[i];
+      }
+      if (std::ranges::find(done, false) == done.end()) break;
     }
-    return now;
+    return result;
   }
 
  private:
@@ -138,10 +144,10 @@ class HalfLine {
     return result;
   }
 
-  static bool close(const std::vector<Pair>& a, const std::vector<Pair>& b) {
-    for (std::size_t i = 0; i < a.size(); ++i)
-      for (std::size_t k = 0; k < 2; ++k)
-        if (a[i][k] != b[i][k] && !(std::fabs(a[i][k] - b[i][k]) <= kClose * b[i][k])) return false;
+  // The error is about squared when the step is halved.
+  static bool close(const Pair& a, const Pair& b) {
+    for (std::size_t k = 0; k < 2; ++k)
+      if (a[k] != b[k] && !(std::fabs(a[k] - b[k]) <= kClose * b[k])) return false;
     return true;
   }
 
@@ -193,8 +199,9 @@ std::vector<MedianMoments> median_moments(const StableParameters& law,
 
   const bool symmetric = law.beta == 0 || law.alpha == 2;
   const double median = symmetric ? law.location : stable.quantile(0.5);
-  // The narrowest median is this wide; a ten-thousandth of it is negligible to second order.
-  const double most = static_cast<double>(*std::ranges::max_element(n));
+  // A median of n is 1/(2 f sqrt(n)) wide; a ten-thousandth of that is negligible to second order.
+  // A million stands for every smaller n, so that those do not depend on each other.
+  const double most = std::max(1e6, static_cast<double>(*std::ranges::max_element(n)));
   const double left = -std::log(stable.pdf(median) * std::sqrt(most)) - 10;
   const auto side = [&](double from, int sign) {
     const double right = std::log(law.scale) + power_law_from(law, from, sign);
