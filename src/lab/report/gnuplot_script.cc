@@ -10,7 +10,21 @@
 namespace medgrad::lab {
 namespace {
 
-constexpr int kPanelWidth = 380, kPanelHeight = 285, kLegendRow = 20;
+constexpr int kLegendRow = 20;
+
+struct Size {
+  int width, height;
+};
+
+// Of a panel, in pixels of the SVG.
+Size size_of(const Panel& panel) {
+  if (panel.heat)
+    return {190 + 58 * static_cast<int>(panel.heat->x.size()),
+            std::max(230, 120 + 30 * static_cast<int>(panel.heat->y.size()))};
+  if (panel.equal_aspect) return {480, 420};
+  return {380, 270};
+}
+
 constexpr std::array<std::string_view, 4> kDashTypes = {"1", "(12,7)", "(3,5)", "(14,5,3,5)"};
 
 void number(std::string& out, double value) {
@@ -41,12 +55,16 @@ class Script {
       : figure_(figure), looks_(looks), entries_(legend(figure)) {
     columns_ = std::clamp(figure.columns, 1, std::max(1, static_cast<int>(figure.panels.size())));
     rows_ = (static_cast<int>(figure.panels.size()) + columns_ - 1) / columns_;
-    width_ = columns_ * kPanelWidth;
+    for (const Panel& panel : figure.panels) {
+      panel_.width = std::max(panel_.width, size_of(panel).width);
+      panel_.height = std::max(panel_.height, size_of(panel).height);
+    }
+    width_ = columns_ * panel_.width;
     std::size_t letters = 0;
-    for (const LegendEntry& entry : entries_) letters += entry.name.size() + 9;
+    for (const LegendEntry& entry : entries_) letters += entry.name.size() + 11;
     const int legend_rows = static_cast<int>(letters * 7) / width_ + 1;
-    legend_height_ = entries_.empty() ? 0 : legend_rows * kLegendRow + 8;
-    height_ = rows_ * kPanelHeight + legend_height_;
+    legend_height_ = entries_.empty() ? 0 : legend_rows * kLegendRow + 14;
+    height_ = rows_ * panel_.height + legend_height_;
   }
 
   void append(std::string& out, bool pdf, const std::string& file) {
@@ -65,12 +83,12 @@ class Script {
       number(out, static_cast<double>(static_cast<int>(i) % columns_) / columns_);
       out += ",";
       const int row = static_cast<int>(i) / columns_;
-      number(out, static_cast<double>((rows_ - 1 - row) * kPanelHeight) / height_);
+      number(out, static_cast<double>((rows_ - 1 - row) * panel_.height) / height_);
       out += "\nset size ";
       if (figure_.panels[i].equal_aspect) out += "ratio -1 ";
       number(out, 1.0 / columns_);
       out += ",";
-      number(out, static_cast<double>(kPanelHeight) / height_);
+      number(out, static_cast<double>(panel_.height) / height_);
       out += "\n";
       panel(out, figure_.panels[i]);
     }
@@ -98,7 +116,9 @@ class Script {
       heat(out, *panel.heat, panel);
       return;
     }
-    out += "set border 3 lc rgb '#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\nunset key\n";
+    out +=
+        "set lmargin 9\nset rmargin 2\nset tmargin 2\nset bmargin 3.2\nset border 3 lc rgb "
+        "'#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\nunset key\n";
     axis(out, 'x', panel.x, x_range(panel));
     axis(out, 'y', panel.y, y_range(panel));
     std::string bands, lines;
@@ -169,8 +189,9 @@ class Script {
     out += std::string("set ") + name + "tics noenhanced (";
     for (std::size_t i = 0; i < labels.size(); ++i)
       out += (i == 0 ? "" : ", ") + in_quotes(labels[i]) + " " + std::to_string(i);
-    out += ")\nset " + std::string(1, name) + "range [-0.5:" + std::to_string(labels.size()) +
-           " - 0.5]" + (name == 'y' ? " reverse" : "") + "\n";
+    const std::string first = "-0.5", last = std::to_string(labels.size()) + " - 0.5";
+    out += ")\nset " + std::string(1, name) + "range [" +
+           (name == 'y' ? last + ":" + first : first + ":" + last) + "]\n";  // y[0] is on top
   }
 
   static void heat(std::string& out, const HeatMap& heat, const Panel& panel) {
@@ -223,7 +244,7 @@ class Script {
     number(out, static_cast<double>(legend_height_) / height_);
     out +=
         "\nunset border\nunset tics\nset margins 1,1,0,0\nset xrange [0:1]\nset yrange [0:1]\n"
-        "set key center center horizontal noenhanced\nplot ";
+        "set key center center horizontal Left reverse samplen 2.5 noenhanced\nplot ";
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const LegendEntry& entry = entries_[i];
       out += std::string(i == 0 ? "" : ", ") + "NaN with " +
@@ -236,6 +257,7 @@ class Script {
   const Figure& figure_;
   const std::map<std::string, Look>& looks_;
   std::vector<LegendEntry> entries_;
+  Size panel_ = {0, 0};
   int columns_ = 1, rows_ = 1, width_ = 0, height_ = 0, legend_height_ = 0;
 };
 
