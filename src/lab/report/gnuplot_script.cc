@@ -38,6 +38,18 @@ void number(std::string& out, double value) {
   out.append(text.data(), result.ptr);
 }
 
+// Three digits for a cell of a heat map.
+std::string short_text(double value) {
+  if (std::isnan(value)) return "–";
+  std::array<char, 32> text;
+  const bool whole = std::fabs(value) >= 1000 && std::fabs(value) < 1e5;
+  const auto result =
+      whole ? std::to_chars(text.data(), text.data() + text.size(), std::lround(value))
+            : std::to_chars(text.data(), text.data() + text.size(), value,
+                            std::chars_format::general, 3);
+  return {text.data(), result.ptr};
+}
+
 // In single quotes gnuplot takes everything as it is; a quote is doubled. Control characters would
 // end the line.
 std::string in_quotes(std::string_view text) {
@@ -60,9 +72,11 @@ class Script {
       panel_.height = std::max(panel_.height, size_of(panel).height);
     }
     width_ = columns_ * panel_.width;
-    std::size_t letters = 0;
-    for (const LegendEntry& entry : entries_) letters += entry.name.size() + 11;
-    const int legend_rows = static_cast<int>(letters * 7) / width_ + 1;
+    // gnuplot puts a legend's entries into columns as wide as the longest of them.
+    std::size_t longest = 0;
+    for (const LegendEntry& entry : entries_) longest = std::max(longest, entry.name.size());
+    const int per_row = std::max(1, width_ / (static_cast<int>(longest) * 7 + 70));
+    const int legend_rows = (static_cast<int>(entries_.size()) + per_row - 1) / per_row;
     legend_height_ = entries_.empty() ? 0 : legend_rows * kLegendRow + 14;
     height_ = rows_ * panel_.height + legend_height_;
   }
@@ -224,10 +238,8 @@ class Script {
       const double t = heat.log ? std::log(z / min) / std::log(max / min) : (z - min) / (max - min);
       out += std::to_string(i % heat.x.size()) + " " + std::to_string(i / heat.x.size()) + " ";
       number(out, z);
-      std::array<char, 32> text;
-      const auto end =
-          std::to_chars(text.data(), text.data() + text.size(), z, std::chars_format::general, 3);
-      out += " \"" + std::string(text.data(), end.ptr) + (t > 0.6 ? "\" 0\n" : "\" 16777215\n");
+      const bool pale = t > 0.6 || std::isnan(t);
+      out += " \"" + short_text(z) + (pale ? "\" 0\n" : "\" 16777215\n");
     }
     out +=
         "EOD\nplot $z using 1:2:($1-0.5):($1+0.5):($2-0.5):($2+0.5):3 with boxxyerror "

@@ -131,7 +131,7 @@ function drawBand(ctx, series, band, x, y, colour) {
       points.forEach(([px, , top], i) => (i ? ctx.lineTo(px, top) : ctx.moveTo(px, top)));
       for (let i = points.length - 1; i >= 0; i -= 1) ctx.lineTo(points[i][0], points[i][1]);
       ctx.closePath();
-      ctx.fillStyle = transparent(colour, 0.16);
+      ctx.fillStyle = transparent(colour, 0.14);
       ctx.fill();
     }
   }
@@ -209,7 +209,7 @@ function createChart(panel, canvas) {
     border: {},
     ticks: { maxRotation: 0, autoSkipPadding: 12, callback(value) { return tickLabel(value, this); } },
     afterBuildTicks(scale) {
-      const most = Math.max(2, which === 'x' ? Math.min(8, Math.floor(scale.width / 58)) : Math.min(8, Math.floor(scale.height / 32)));
+      const most = Math.max(2, which === 'x' ? Math.min(8, Math.floor(scale.width / 48)) : Math.min(8, Math.floor(scale.height / 32)));
       scale.ticks = (scale.type === 'logarithmic' ? logTicks : linearTicks)(scale.min, scale.max, most);
     },
   });

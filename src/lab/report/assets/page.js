@@ -206,10 +206,16 @@ function onPaper(on) {
   if (printing === on) return;
   printing = on;
   if (on) panels.forEach(realise);
-  for (const { chart } of panels) {
+  for (const { chart, figure, equal_aspect: square } of panels) {
     if (!chart) continue;
-    chart.options.devicePixelRatio = on ? 2.5 : window.devicePixelRatio;
-    chart.resize();
+    chart.options.devicePixelRatio = on ? 3 : window.devicePixelRatio;
+    if (on) {
+      const columns = Math.max(1, Math.min(figure.columns, figure.panels.length));
+      const width = Math.min(square ? 420 : 560, 700 / columns - 12);
+      chart.resize(width, width * (square ? 1 : columns > 1 ? 0.75 : 0.55));
+    } else {
+      chart.resize();
+    }
   }
   repaint();
 }
