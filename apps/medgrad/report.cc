@@ -28,8 +28,8 @@ class Report final : public Command {
     options.arguments("DIR", folders_, "a result folder, or a folder of result folders");
     options.value("--out", out_, "FILE",
                   "the page (default: index.html in DIR; with several, report.html here)");
-    options.flag("--svg", svg_, "also draw the figures as SVG files, beside the page");
-    options.flag("--pdf", pdf_, "also draw the figures as PDF files, beside the page");
+    options.flag("--svg", svg_, "also draw the figures as SVG files, into their result folders");
+    options.flag("--pdf", pdf_, "also draw the figures as PDF files, into their result folders");
   }
 
   void run(const Common& common) override {
@@ -43,33 +43,23 @@ class Report final : public Command {
     std::string command = "medgrad report";
     for (const std::string& folder : folders_) command += " " + folder;
     lab::write_report(file, sections, {.command = command});
-    if (svg_ || pdf_) draw(common, sections, file.parent_path());
+    if (svg_ || pdf_) draw(common, sections);
     if (!common.quiet && out_ != "-") std::cerr << "Wrote " << file.string() << "\n";
   }
 
  private:
-  // Files of different runs lie side by side, so their names begin with experiment and run.
-  void draw(const Common& common, const std::vector<lab::ReportSection>& sections,
-            const fs::path& folder) const {
+  // Each figure's files belong into its result folder.
+  void draw(const Common& common, const std::vector<lab::ReportSection>& sections) const {
     std::vector<std::vector<lab::Figure>> figures;
     std::vector<lab::Drawing> drawings;
     figures.reserve(sections.size());
     for (const lab::ReportSection& section : sections) {
       if (section.figures.empty()) continue;
       figures.push_back(lab::figures_from_json(section.figures));
-      for (lab::Figure& figure : figures.back())
-        if (sections.size() > 1)
-          figure.id = plain(section.name) + "-" + plain(section.label) + "-" + figure.id;
-      drawings.push_back({figures.back(), folder});
+      drawings.push_back({figures.back(), section.folder});
     }
     const std::string problem = lab::draw(drawings, {.svg = svg_, .pdf = pdf_});
     if (!problem.empty()) warn(common, problem);
-  }
-
-  static std::string plain(std::string text) {
-    for (char& c : text)
-      if (c == '/' || static_cast<unsigned char>(c) <= ' ') c = '-';
-    return text;
   }
 
   std::vector<std::string> folders_;

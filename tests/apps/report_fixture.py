@@ -66,10 +66,10 @@ def moments(rng):
 
 def projection(_):
     ball = [(math.cos(t / 40 * math.pi), math.sin(t / 40 * math.pi)) for t in range(80)]
-    series = [curve("l2", "ball of ℓ2", [a for a, _ in ball], [b for _, b in ball], "area"),
-              curve("l1", "ball of ℓ∞", [-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0], "area"),
-              curve("l2", "path for ℓ2", [0.0, 2.2], [0.0, 1.3]),
-              curve("l1", "path for ℓ1", [0.0, 1.3, 2.2], [0.0, 1.3, 1.3]),
+    series = [curve("l2", "ℓ2: ball", [a for a, _ in ball], [b for _, b in ball], "area"),
+              curve("l1", "ℓ1: ball", [-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0], "area"),
+              curve("l2", "ℓ2: path", [0.0, 2.2], [0.0, 1.3]),
+              curve("l1", "ℓ1: path", [0.0, 1.3, 2.2], [0.0, 1.3, 1.3]),
               curve("exact", "m and g", [0.0, 2.2], [0.0, 1.3], "points")]
     return {"title": "One step is a projection", "description": "The step for ℓ1 and ℓ2, over all τ.",
             "figures": [{"id": "projection", "title": "Projections", "columns": 1, "panels": [

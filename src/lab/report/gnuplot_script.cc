@@ -10,7 +10,21 @@
 namespace medgrad::lab {
 namespace {
 
-constexpr int kPanelWidth = 380, kPanelHeight = 285, kLegendRow = 20;
+constexpr int kLegendRow = 20;
+
+struct Size {
+  int width, height;
+};
+
+// Of a panel, in pixels of the SVG.
+Size size_of(const Panel& panel) {
+  if (panel.heat)
+    return {190 + 58 * static_cast<int>(panel.heat->x.size()),
+            std::max(230, 120 + 30 * static_cast<int>(panel.heat->y.size()))};
+  if (panel.equal_aspect) return {480, 420};
+  return {380, 270};
+}
+
 constexpr std::array<std::string_view, 4> kDashTypes = {"1", "(12,7)", "(3,5)", "(14,5,3,5)"};
 
 void number(std::string& out, double value) {
@@ -22,6 +36,18 @@ void number(std::string& out, double value) {
   const auto result =
       std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 7);
   out.append(text.data(), result.ptr);
+}
+
+// Three digits for a cell of a heat map.
+std::string short_text(double value) {
+  if (std::isnan(value)) return "–";
+  std::array<char, 32> text;
+  const bool whole = std::fabs(value) >= 1000 && std::fabs(value) < 1e5;
+  const auto result =
+      whole ? std::to_chars(text.data(), text.data() + text.size(), std::lround(value))
+            : std::to_chars(text.data(), text.data() + text.size(), value,
+                            std::chars_format::general, 3);
+  return {text.data(), result.ptr};
 }
 
 // In single quotes gnuplot takes everything as it is; a quote is doubled. Control characters would
@@ -41,12 +67,18 @@ class Script {
       : figure_(figure), looks_(looks), entries_(legend(figure)) {
     columns_ = std::clamp(figure.columns, 1, std::max(1, static_cast<int>(figure.panels.size())));
     rows_ = (static_cast<int>(figure.panels.size()) + columns_ - 1) / columns_;
-    width_ = columns_ * kPanelWidth;
-    std::size_t letters = 0;
-    for (const LegendEntry& entry : entries_) letters += entry.name.size() + 9;
-    const int legend_rows = static_cast<int>(letters * 7) / width_ + 1;
-    legend_height_ = entries_.empty() ? 0 : legend_rows * kLegendRow + 8;
-    height_ = rows_ * kPanelHeight + legend_height_;
+    for (const Panel& panel : figure.panels) {
+      panel_.width = std::max(panel_.width, size_of(panel).width);
+      panel_.height = std::max(panel_.height, size_of(panel).height);
+    }
+    width_ = columns_ * panel_.width;
+    // gnuplot puts a legend's entries into columns as wide as the longest of them.
+    std::size_t longest = 0;
+    for (const LegendEntry& entry : entries_) longest = std::max(longest, entry.name.size());
+    const int per_row = std::max(1, width_ / (static_cast<int>(longest) * 7 + 70));
+    const int legend_rows = (static_cast<int>(entries_.size()) + per_row - 1) / per_row;
+    legend_height_ = entries_.empty() ? 0 : legend_rows * kLegendRow + 14;
+    height_ = rows_ * panel_.height + legend_height_;
   }
 
   void append(std::string& out, bool pdf, const std::string& file) {
@@ -65,12 +97,12 @@ class Script {
       number(out, static_cast<double>(static_cast<int>(i) % columns_) / columns_);
       out += ",";
       const int row = static_cast<int>(i) / columns_;
-      number(out, static_cast<double>((rows_ - 1 - row) * kPanelHeight) / height_);
+      number(out, static_cast<double>((rows_ - 1 - row) * panel_.height) / height_);
       out += "\nset size ";
       if (figure_.panels[i].equal_aspect) out += "ratio -1 ";
       number(out, 1.0 / columns_);
       out += ",";
-      number(out, static_cast<double>(kPanelHeight) / height_);
+      number(out, static_cast<double>(panel_.height) / height_);
       out += "\n";
       panel(out, figure_.panels[i]);
     }
@@ -98,7 +130,9 @@ class Script {
       heat(out, *panel.heat, panel);
       return;
     }
-    out += "set border 3 lc rgb '#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\nunset key\n";
+    out +=
+        "set lmargin 9\nset rmargin 2\nset tmargin 2\nset bmargin 3.2\nset border 3 lc rgb "
+        "'#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\nunset key\n";
     axis(out, 'x', panel.x, x_range(panel));
     axis(out, 'y', panel.y, y_range(panel));
     std::string bands, lines;
@@ -169,8 +203,9 @@ class Script {
     out += std::string("set ") + name + "tics noenhanced (";
     for (std::size_t i = 0; i < labels.size(); ++i)
       out += (i == 0 ? "" : ", ") + in_quotes(labels[i]) + " " + std::to_string(i);
-    out += ")\nset " + std::string(1, name) + "range [-0.5:" + std::to_string(labels.size()) +
-           " - 0.5]" + (name == 'y' ? " reverse" : "") + "\n";
+    const std::string first = "-0.5", last = std::to_string(labels.size()) + " - 0.5";
+    out += ")\nset " + std::string(1, name) + "range [" +
+           (name == 'y' ? last + ":" + first : first + ":" + last) + "]\n";  // y[0] is on top
   }
 
   static void heat(std::string& out, const HeatMap& heat, const Panel& panel) {
@@ -203,10 +238,8 @@ class Script {
       const double t = heat.log ? std::log(z / min) / std::log(max / min) : (z - min) / (max - min);
       out += std::to_string(i % heat.x.size()) + " " + std::to_string(i / heat.x.size()) + " ";
       number(out, z);
-      std::array<char, 32> text;
-      const auto end =
-          std::to_chars(text.data(), text.data() + text.size(), z, std::chars_format::general, 3);
-      out += " \"" + std::string(text.data(), end.ptr) + (t > 0.6 ? "\" 0\n" : "\" 16777215\n");
+      const bool pale = t > 0.6 || std::isnan(t);
+      out += " \"" + short_text(z) + (pale ? "\" 0\n" : "\" 16777215\n");
     }
     out +=
         "EOD\nplot $z using 1:2:($1-0.5):($1+0.5):($2-0.5):($2+0.5):3 with boxxyerror "
@@ -223,7 +256,7 @@ class Script {
     number(out, static_cast<double>(legend_height_) / height_);
     out +=
         "\nunset border\nunset tics\nset margins 1,1,0,0\nset xrange [0:1]\nset yrange [0:1]\n"
-        "set key center center horizontal noenhanced\nplot ";
+        "set key center center horizontal Left reverse samplen 2.5 noenhanced\nplot ";
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const LegendEntry& entry = entries_[i];
       out += std::string(i == 0 ? "" : ", ") + "NaN with " +
@@ -236,6 +269,7 @@ class Script {
   const Figure& figure_;
   const std::map<std::string, Look>& looks_;
   std::vector<LegendEntry> entries_;
+  Size panel_ = {0, 0};
   int columns_ = 1, rows_ = 1, width_ = 0, height_ = 0, legend_height_ = 0;
 };
 

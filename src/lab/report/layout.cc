@@ -54,16 +54,15 @@ class Extent {
 };
 
 std::string common_beginning(const std::string& a, const std::string& b) {
-  return {a.begin(), std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first};
+  const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  auto n = static_cast<std::size_t>(end - a.begin());
+  // Not within a character of UTF-8.
+  while (n > 0 && n < a.size() && (static_cast<unsigned char>(a[n]) & 0xC0) == 0x80) --n;
+  return a.substr(0, n);
 }
 
 // "VClip, 1/α = " to "VClip": what is left of a text once its end was cut off.
 std::string trimmed(std::string text) {
-  // Not within a character of UTF-8.
-  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
-  while (!text.empty() &&
-         (is_inside(text.back()) || static_cast<unsigned char>(text.back()) > 0x7F))
-    text.pop_back();
   if (const std::size_t comma = text.find_last_of(",(:"); comma != std::string::npos && comma > 0)
     text.resize(comma);
   while (!text.empty() && std::string_view(" ,(:=").find(text.back()) != std::string_view::npos)

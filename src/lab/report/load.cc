@@ -68,6 +68,7 @@ std::string check_summary(const fs::path& file, const std::string& text) {
 
 ReportSection load(const fs::path& folder) {
   ReportSection section;
+  section.folder = folder;
   section.summary = read_text(folder / "summary.json");
   section.name = check_summary(folder / "summary.json", section.summary);
   if (const fs::path file = folder / "config.json"; fs::exists(file)) {

@@ -13,6 +13,7 @@ struct ReportSection {
   std::string name;   // of the experiment; sections with the same name are compared
   std::string label;  // tells apart sections with the same name; usually the folder's name
   std::string config, summary, figures;  // config.json, summary.json, figures.json
+  std::filesystem::path folder = {};     // where they came from, if from disk
 };
 
 struct ReportOptions {

@@ -11,7 +11,7 @@ const shown = (experiment, series) => !experiment.hiddenKeys.has(series.key) && 
 
 // ---- What the axes show -------------------------------------------------------------------------
 
-function rangeOf(axis, log, lists) {
+function rangeOf(axis, log, lists, share = 0.03) {
   let min = Infinity;
   let max = -Infinity;
   for (const list of lists) {
@@ -24,10 +24,10 @@ function rangeOf(axis, log, lists) {
   if (!(min <= max)) [min, max] = log ? [1, 10] : [0, 1];
   if (log) {
     const [a, b] = [Math.log10(min), Math.log10(max)];
-    const margin = b > a ? 0.03 * (b - a) : 0.3;
+    const margin = b > a ? share * (b - a) : 0.3;
     [min, max] = [10 ** (a - margin), 10 ** (b + margin)];
   } else {
-    const margin = max > min ? 0.03 * (max - min) : Math.max(0.5 * Math.abs(min), 1e-6);
+    const margin = max > min ? share * (max - min) : Math.max(0.5 * Math.abs(min), 1e-6);
     [min, max] = [min - margin, max + margin];
   }
   const fits = (limit) => typeof limit === 'number' && (!log || limit > 0);
@@ -48,6 +48,16 @@ function bandOf(series, spread) {
   return null;
 }
 
+// Ticks of a linear axis: multiples of 1, 2 or 5 times a power of ten.
+function linearTicks(min, max, most) {
+  const rough = (max - min) / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
+  const ticks = [];
+  for (let i = Math.ceil(min / step - 1e-9); i <= max / step + 1e-9 && ticks.length < 50; i += 1) ticks.push({ value: Number((i * step).toPrecision(12)) });
+  return ticks;
+}
+
 // Ticks of a logarithmic axis: powers of ten, and 2 and 5 times them where there are few.
 function logTicks(min, max, most) {
   const first = Math.floor(Math.log10(min));
@@ -65,10 +75,11 @@ function logTicks(min, max, most) {
   return ticks;
 }
 
-function tickLabel(value, log) {
-  if (log && value > 0) {
+// Powers of ten are written as such if any of them is far from 1.
+function tickLabel(value, scale) {
+  if (scale.type === 'logarithmic' && scale.ticks.some((tick) => tick.value > 1.5e3 || tick.value < 0.005)) {
     const exponent = Math.round(Math.log10(value));
-    if (Math.abs(value / 10 ** exponent - 1) < 1e-9 && (exponent > 3 || exponent < -2)) return `10${superscript(exponent)}`;
+    if (exponent !== 0 && exponent !== 1 && Math.abs(value / 10 ** exponent - 1) < 1e-9) return `10${superscript(exponent)}`;
   }
   return formatNumber(Number(value.toPrecision(6)), 3);
 }
@@ -120,7 +131,7 @@ function drawBand(ctx, series, band, x, y, colour) {
       points.forEach(([px, , top], i) => (i ? ctx.lineTo(px, top) : ctx.moveTo(px, top)));
       for (let i = points.length - 1; i >= 0; i -= 1) ctx.lineTo(points[i][0], points[i][1]);
       ctx.closePath();
-      ctx.fillStyle = transparent(colour, 0.16);
+      ctx.fillStyle = transparent(colour, 0.14);
       ctx.fill();
     }
   }
@@ -196,9 +207,10 @@ function createChart(panel, canvas) {
     bounds: 'data',
     title: { display: Boolean(panel[which].label), text: panel[which].label },
     border: {},
-    ticks: { maxRotation: 0, autoSkipPadding: 12, callback(value) { return tickLabel(value, this.type === 'logarithmic'); } },
+    ticks: { maxRotation: 0, autoSkipPadding: 12, callback(value) { return tickLabel(value, this); } },
     afterBuildTicks(scale) {
-      if (scale.type === 'logarithmic') scale.ticks = logTicks(scale.min, scale.max, which === 'x' ? 6 : 7);
+      const most = Math.max(2, which === 'x' ? Math.min(8, Math.floor(scale.width / 48)) : Math.min(8, Math.floor(scale.height / 32)));
+      scale.ticks = (scale.type === 'logarithmic' ? logTicks : linearTicks)(scale.min, scale.max, most);
     },
   });
   const chart = new Chart(canvas, {
@@ -265,7 +277,7 @@ function updateChart(panel) {
   ]) {
     const scale = scales[which];
     scale.type = log ? 'logarithmic' : 'linear';
-    Object.assign(scale, rangeOf(panel[which], log, lists));
+    Object.assign(scale, rangeOf(panel[which], log, lists, which === 'x' ? 0.015 : 0.03));
     Object.assign(scale.grid, { color: theme.grid, borderColor: theme.axis, tickColor: theme.axis, tickLength: 4 });
     scale.ticks.color = theme.muted;
     scale.title.color = theme.text;
@@ -282,6 +294,7 @@ function fitAspect(panel) {
   const visible = panel.series.filter((series) => shown(panel.experiment, series));
   const [x, y] = [rangeOf(panel.x, false, visible.map((s) => s.x)), rangeOf(panel.y, false, visible.map((s) => s.y))];
   const area = chart.chartArea;
+  if (!(area.right > area.left && area.bottom > area.top)) return;  // not on the screen now
   const unit = Math.max((x.max - x.min) / (area.right - area.left), (y.max - y.min) / (area.bottom - area.top));
   const widen = (range, pixels) => {
     const extra = (unit * pixels - (range.max - range.min)) / 2;

@@ -58,12 +58,12 @@ function panelSvg(panel) {
   for (const tick of x.ticks) {
     const px = x.getPixelForValue(tick.value);
     out.push(`<path d="M${r(px)} ${r(area.top)}V${r(area.bottom + 4)}" stroke="${theme.grid}"/>`);
-    text(px, area.bottom + 17, tickLabel(tick.value, panel.logX), 'text-anchor="middle"');
+    text(px, area.bottom + 17, tickLabel(tick.value, x), 'text-anchor="middle"');
   }
   for (const tick of y.ticks) {
     const py = y.getPixelForValue(tick.value);
     out.push(`<path d="M${r(area.left - 4)} ${r(py)}H${r(area.right)}" stroke="${theme.grid}"/>`);
-    text(area.left - 7, py + 4, tickLabel(tick.value, panel.logY), 'text-anchor="end"');
+    text(area.left - 7, py + 4, tickLabel(tick.value, y), 'text-anchor="end"');
   }
   out.push(`<path d="M${r(area.left)} ${r(area.top)}V${r(area.bottom)}H${r(area.right)}" stroke="${theme.axis}" fill="none"/><g clip-path="url(#area)">`);
   for (const series of visible) {

@@ -108,7 +108,7 @@ function panelNode(panel, figure, experiment) {
     watcher.observe(plot);
     plot.panel = panel;
   }
-  return element('div', { class: 'panel' }, element('div', { class: 'panel-head' }, element('h4', {}, panel.title || ''), tools), plot,
+  return element('div', { class: 'panel' }, element('h4', {}, panel.title || ''), plot, tools,
     panel.note ? element('p', { class: 'note' }, panel.note) : null);
 }
 
@@ -178,7 +178,7 @@ function overview() {
       total.all ? tile(`${total.holding} of ${total.all}`, `claims hold${total.open ? `, ${total.open} not decided` : ''}`, total.failing ? 'fails' : 'holds') : null,
       tile((versions.length ? versions : [report.version]).join(', '), 'medgrad version'),
       seeds.length ? tile(seeds.map(String).join(', '), seeds.length === 1 ? 'seed' : 'seeds') : null),
-    report.command ? element('div', { class: 'again' }, element('span', { class: 'muted' }, 'Makes this page again, to the last digit, on any machine:'), commandLine(report.command)) : null,
+    report.command ? element('div', { class: 'again' }, element('span', { class: 'muted' }, 'Makes this page again:'), commandLine(report.command)) : null,
     failing.length ? folded(`${count(failing.length, 'claim')} ${failing.length === 1 ? 'does' : 'do'} not hold`, () => element('ul', { class: 'claims' }, failing)) : null);
 }
 
@@ -206,10 +206,16 @@ function onPaper(on) {
   if (printing === on) return;
   printing = on;
   if (on) panels.forEach(realise);
-  for (const { chart } of panels) {
+  for (const { chart, figure, equal_aspect: square } of panels) {
     if (!chart) continue;
-    chart.options.devicePixelRatio = on ? 2.5 : window.devicePixelRatio;
-    chart.resize();
+    chart.options.devicePixelRatio = on ? 3 : window.devicePixelRatio;
+    if (on) {
+      const columns = Math.max(1, Math.min(figure.columns, figure.panels.length));
+      const width = Math.min(square ? 420 : 560, 700 / columns - 12);
+      chart.resize(width, width * (square ? 1 : columns > 1 ? 0.75 : 0.55));
+    } else {
+      chart.resize();
+    }
   }
   repaint();
 }
