@@ -1,5 +1,5 @@
-// medgrad reproduce: the paper's experiments; medgrad run: experiments of one's own. Both write result
-// folders and one HTML page about them.
+// medgrad reproduce: the paper's experiments; medgrad run: experiments of one's own. Both write
+// result folders and one HTML page about them.
 #include <unistd.h>
 
 #include <chrono>
@@ -26,7 +26,9 @@ namespace fs = std::filesystem;
 class Bar {
  public:
   explicit Bar(const Common& common)
-      : shown_(!common.quiet && ::isatty(STDERR_FILENO) == 1), begin_(Clock::now()), next_(begin_) {}
+      : shown_(!common.quiet && ::isatty(STDERR_FILENO) == 1),
+        begin_(Clock::now()),
+        next_(begin_) {}
   ~Bar() {
     if (drawn_) std::fputs("\r\033[K", stderr);
   }
@@ -62,7 +64,8 @@ class Experiments : public Command {
  public:
   void declare(Options& options) override {
     options.value("--out", out_, "DIR", "where results go (default results)");
-    options.value("--seeds", seeds_, "N", "runs per method and point of the grid, instead of the file's");
+    options.value("--seeds", seeds_, "N",
+                  "runs per method and point of the grid, instead of the file's");
     options.value("--jobs", jobs_, "J", "threads; the same as --threads");
     options.flag("--pdf", pdf_, "also draw the figures as PDF");
     options.flag("--no-svg", no_svg_, "do not draw the figures as SVG");
@@ -76,7 +79,8 @@ class Experiments : public Command {
     if (!common.seed.empty()) put(document, "seed", to_whole_number("--seed", common.seed, 0));
     // Projections have no chance in them, and moments count trials.
     const lab::Node* kind = document.find("kind");
-    const bool has_runs = kind == nullptr || kind->text() == nullptr || *kind->text() == "trajectories";
+    const bool has_runs =
+        kind == nullptr || kind->text() == nullptr || *kind->text() == "trajectories";
     if (!seeds_.empty() && has_runs) put(document, "seeds", to_whole_number("--seeds", seeds_, 1));
     return lab::read_experiment(std::move(document), file);
   }
@@ -86,7 +90,8 @@ class Experiments : public Command {
     std::set<std::string> names;
     for (const lab::Experiment& experiment : experiments) {
       if (!names.insert(experiment.name).second)
-        throw Error("two experiments are called '" + experiment.name + "'; their folders would collide.");
+        throw Error("two experiments are called '" + experiment.name +
+                    "'; their folders would collide.");
     }
     if (!jobs_.empty() && common.threads != "0")
       throw Error("--jobs and --threads are the same; give one of them.");
@@ -97,13 +102,14 @@ class Experiments : public Command {
     std::vector<lab::Results> results;
     {
       Bar bar(common);
-      lab::RunOptions options{.out = out_,
-                              .pool = &pool,
-                              .svg = !no_svg_,
-                              .pdf = pdf_,
-                              .command = std::move(command),
-                              .progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); },
-                              .warn = [&](const std::string& sentence) { warn(common, sentence); }};
+      lab::RunOptions options{
+          .out = out_,
+          .pool = &pool,
+          .svg = !no_svg_,
+          .pdf = pdf_,
+          .command = std::move(command),
+          .progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); },
+          .warn = [&](const std::string& sentence) { warn(common, sentence); }};
       results = lab::run_experiments(experiments, options);
     }
     const double seconds =
@@ -130,13 +136,18 @@ class Experiments : public Command {
       for (const lab::Claim& claim : result.claims) {
         decided += claim.holds ? 1 : 0;
         holding += claim.holds.value_or(false) ? 1 : 0;
-        std::cout << "  " << (!claim.holds ? "–" : *claim.holds ? "✓" : "✗") << " " << claim.claim << "\n"
+        std::cout << "  "
+                  << (!claim.holds   ? "–"
+                      : *claim.holds ? "✓"
+                                     : "✗")
+                  << " " << claim.claim << "\n"
                   << "      " << claim.evidence << "\n";
       }
     }
     char time[32];
     std::snprintf(time, sizeof time, "%.2f", seconds);
-    std::cout << "\n" << results.size() << (results.size() == 1 ? " experiment" : " experiments") << " in "
+    std::cout << "\n"
+              << results.size() << (results.size() == 1 ? " experiment" : " experiments") << " in "
               << time << " s; ";
     if (decided > 0) std::cout << holding << " of " << decided << " claims hold; ";
     std::cout << "report: " << (fs::path(out_) / "index.html").string() << "\n";
@@ -189,7 +200,8 @@ class Run final : public Experiments {
   }
   std::string_view usage() const override { return "FILE.json... [options]"; }
   void declare(Options& options) override {
-    options.arguments("FILE", files_, "experiments; medgrad reproduce NAME --print shows how one looks");
+    options.arguments("FILE", files_,
+                      "experiments; medgrad reproduce NAME --print shows how one looks");
     Experiments::declare(options);
   }
   void run(const Common& common) override {
@@ -200,7 +212,8 @@ class Run final : public Experiments {
       command += " " + file;
       std::ifstream in(file, std::ios::binary);
       if (!in || fs::is_directory(file)) throw Error(file + " cannot be read.");
-      const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+      const std::string text((std::istreambuf_iterator<char>(in)),
+                             std::istreambuf_iterator<char>());
       experiments.push_back(read(text, file, common));
     }
     run_all(experiments, common, command);

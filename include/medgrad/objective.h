@@ -1,8 +1,8 @@
 // Objectives: what is minimised, with its gradient.
 //
-// An oracle (paper, eqn. noisy-oracle) adds noise to the gradient, g = grad f(w) + xi; noise.h has the
-// noise. Objectives are plain values; where f has a kink, `gradient` gives a subgradient (0 at the kink of
-// an absolute value).
+// An oracle (paper, eqn. noisy-oracle) adds noise to the gradient, g = grad f(w) + xi; noise.h has
+// the noise. Objectives are plain values; where f has a kink, `gradient` gives a subgradient (0 at
+// the kink of an absolute value).
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace medgrad {
 
-// f(w) = <target, w>, whose gradient is `target` everywhere: estimating a fixed vector (paper, section
-// 6.1).
+// f(w) = <target, w>, whose gradient is `target` everywhere: estimating a fixed vector (paper,
+// section 6.1).
 struct FixedTarget {
   std::vector<double> target;
 };

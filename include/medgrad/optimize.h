@@ -2,10 +2,11 @@
 //
 //     m <- estimate of grad f(w) from noisy gradients,   w <- w - eta d(m)
 //
-// Three kinds of estimate compose with the same step: an online estimator (one gradient per step; paper,
-// eq. online-update), a sample estimator (n gradients at the same w: SMGD, paper, eqn.
-// approx-median-descent), and Adam's, whose first moment is an online estimator too. Nothing is written
-// per pair: every online method and every sample estimator of the registry is an optimiser here.
+// Three kinds of estimate compose with the same step: an online estimator (one gradient per step;
+// paper, eq. online-update), a sample estimator (n gradients at the same w: SMGD, paper, eqn.
+// approx-median-descent), and Adam's, whose first moment is an online estimator too. Nothing is
+// written per pair: every online method and every sample estimator of the registry is an optimiser
+// here.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +41,8 @@ struct SampleGradient {
 
 // m <- online estimator(g),  v <- beta2 v + (1 - beta2) g^2,
 // d(m) = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
-// With momentum (Squared, tau = 1/beta1 - 1) that is Adam; with a median-type estimator the first moment
-// withstands outliers, and beta1 = 0 (it has no bias to correct).
+// With momentum (Squared, tau = 1/beta1 - 1) that is Adam; with a median-type estimator the first
+// moment withstands outliers, and beta1 = 0 (it has no bias to correct).
 struct AdaptiveGradient {
   OnlineMethod first = ProximalPoint{Squared{}, 1.0 / 9.0};
   double beta1 = 0.9;
@@ -54,8 +55,8 @@ using GradientMethod = std::variant<OnlineGradient, SampleGradient, AdaptiveGrad
 // Throws Error unless every parameter is in range.
 void validate(const GradientMethod& method);
 
-// Every optimiser by name: sgd, sgd-m, vclip, cclip, huber, clipped-sgd, sign-sgd, adam, median-adam, …,
-// and smgd-NAME for every sample estimator (smgd-l1, smgd-l2, smgd-mean for short).
+// Every optimiser by name: sgd, sgd-m, vclip, cclip, huber, clipped-sgd, sign-sgd, adam,
+// median-adam, …, and smgd-NAME for every sample estimator (smgd-l1, smgd-l2, smgd-mean for short).
 [[nodiscard]] std::span<const Entry<GradientMethod>> optimizers();
 [[nodiscard]] const Entry<GradientMethod>& find_optimizer(std::string_view name);
 
@@ -86,7 +87,8 @@ class Optimizer {
 
   // How many gradients a step takes.
   [[nodiscard]] std::size_t samples() const;
-  // One step; `gradients` are samples() rows taken at w. Non-finite entries follow NonFinite::robust.
+  // One step; `gradients` are samples() rows taken at w. Non-finite entries follow
+  // NonFinite::robust.
   void step(std::span<double> w, double eta, const Rows<double>& gradients);
   // m after the last step.
   [[nodiscard]] std::span<const double> estimate() const;

@@ -38,8 +38,8 @@ struct Parameter {
 
 using ParameterValues = std::map<std::string, double, std::less<>>;
 
-// Checks the given values (an unknown name, a missing required one or one out of range is an Error that
-// names `name`) and fills in defaults.
+// Checks the given values (an unknown name, a missing required one or one out of range is an Error
+// that names `name`) and fills in defaults.
 [[nodiscard]] ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,
                                        const ParameterValues& given);
 

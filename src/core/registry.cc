@@ -370,12 +370,13 @@ const Entry<OnlineMethod>& find_online_method(std::string_view name) {
 const Entry<SampleMethod>& find_sample_method(std::string_view name) {
   return find_entry(sample_methods(), "aggregator", name);
 }
-const Entry<NoiseModel>& find_noise(std::string_view name) { return find_entry(noises(), "noise", name); }
+const Entry<NoiseModel>& find_noise(std::string_view name) {
+  return find_entry(noises(), "noise", name);
+}
 
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
   return *std::ranges::min_element(
       candidates, {}, [&](std::string_view candidate) { return edit_distance(name, candidate); });
 }
-
 
 }  // namespace medgrad

@@ -142,9 +142,7 @@ const Node* Node::find(std::string_view key) const {
   }
   return nullptr;
 }
-Node* Node::find(std::string_view key) {
-  return const_cast<Node*>(std::as_const(*this).find(key));
-}
+Node* Node::find(std::string_view key) { return const_cast<Node*>(std::as_const(*this).find(key)); }
 
 std::string_view Node::kind() const {
   constexpr std::string_view kKinds[] = {"null", "true or false", "a number",
@@ -196,7 +194,8 @@ double Reader::number(std::string_view key, std::optional<double> fallback) {
   const Node& found = must(key);
   if (const double* x = found.number()) return *x;
   if (found.text() != nullptr && *found.text() == "inf") return kInfinity;
-  fail(found, "'" + std::string(key) + "' is " + std::string(found.kind()) + "; it must be a number.");
+  fail(found,
+       "'" + std::string(key) + "' is " + std::string(found.kind()) + "; it must be a number.");
 }
 
 double Reader::number(const Parameter& parameter) {
@@ -214,8 +213,8 @@ double Reader::number(const Parameter& parameter) {
   return x;
 }
 
-std::size_t Reader::whole(std::string_view key, std::optional<std::size_t> fallback, std::size_t min,
-                          std::size_t max) {
+std::size_t Reader::whole(std::string_view key, std::optional<std::size_t> fallback,
+                          std::size_t min, std::size_t max) {
   const auto real = fallback ? std::optional(static_cast<double>(*fallback)) : std::nullopt;
   const double x = number(key, real);
   if (x != std::floor(x) || x < static_cast<double>(min) || x > static_cast<double>(max)) {
@@ -230,8 +229,8 @@ bool Reader::truth(std::string_view key, bool fallback) {
   const Node* node = take(key);
   if (node == nullptr) return fallback;
   if (const bool* truth = node->truth()) return *truth;
-  fail(*node,
-       "'" + std::string(key) + "' is " + std::string(node->kind()) + "; it must be true or false.");
+  fail(*node, "'" + std::string(key) + "' is " + std::string(node->kind()) +
+                  "; it must be true or false.");
 }
 
 std::string Reader::text(std::string_view key, std::optional<std::string> fallback) {
@@ -247,7 +246,8 @@ std::string Reader::word(std::string_view key, std::initializer_list<std::string
   std::string given = text(key, std::string(fallback));
   if (std::ranges::find(words, given) != words.end()) return given;
   const std::vector<std::string_view> known(words);
-  fail(*node_.find(key), "'" + std::string(key) + "' is '" + given + "'; the nearest that is known is '" +
+  fail(*node_.find(key), "'" + std::string(key) + "' is '" + given +
+                             "'; the nearest that is known is '" +
                              std::string(nearest(given, known)) + "'.");
 }
 

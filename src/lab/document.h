@@ -1,6 +1,7 @@
 // A JSON document that knows where everything stands in its file.
 //
-// Experiments are written by people, so a mistake in one is told with file and line. Comments (// and
+// Experiments are written by people, so a mistake in one is told with file and line. Comments (//
+// and
 // /* */) are allowed.
 #pragma once
 
@@ -61,7 +62,8 @@ class Reader {
                                   std::size_t min, std::size_t max);
   [[nodiscard]] bool truth(std::string_view key, bool fallback);
   [[nodiscard]] std::string text(std::string_view key, std::optional<std::string> fallback = {});
-  [[nodiscard]] std::string word(std::string_view key, std::initializer_list<std::string_view> words,
+  [[nodiscard]] std::string word(std::string_view key,
+                                 std::initializer_list<std::string_view> words,
                                  std::string_view fallback);
   // The value of any kind; nullptr where there is none.
   [[nodiscard]] const Node* any(std::string_view key);

@@ -1,8 +1,9 @@
 // The paper's experiments, built in: their files, and what their results say.
 //
-// An experiment is a JSON file in experiments/; what is special about one beyond its settings, the claims
-// of the paper's text it checks and the figures in the paper's arrangement, is a function here, found by
-// the experiment's name. Experiments of one's own get figures of everything they measured.
+// An experiment is a JSON file in experiments/; what is special about one beyond its settings, the
+// claims of the paper's text it checks and the figures in the paper's arrangement, is a function
+// here, found by the experiment's name. Experiments of one's own get figures of everything they
+// measured.
 #pragma once
 
 #include <span>

@@ -26,10 +26,11 @@ bool is_ours(const fs::path& file) {
          name == "figures.json" || file.extension() == ".svg" || file.extension() == ".pdf";
 }
 
-// Swaps two folders in one step. Some file systems cannot; then the old one is moved aside first, and is
-// never lost.
+// Swaps two folders in one step. Some file systems cannot; then the old one is moved aside first,
+// and is never lost.
 void exchange(const fs::path& a, const fs::path& b) {
-  if (syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0)
+    return;
   const fs::path aside = a.string() + ".old";
   fs::rename(b, aside);
   fs::rename(a, b);
@@ -41,9 +42,10 @@ void exchange(const fs::path& a, const fs::path& b) {
 ResultFolder::ResultFolder(fs::path place) : place_(std::move(place)) {
   std::error_code failed;
   if (fs::exists(place_) && !fs::is_empty(place_, failed) && !fs::exists(place_ / "summary.json"))
-    throw Error(place_.string() + " is there already and is no result folder; choose another --out.");
-  making_ = place_.parent_path() / (std::string(kPrefix) + std::to_string(getpid()) + "-" +
-                                    place_.filename().string());
+    throw Error(place_.string() +
+                " is there already and is no result folder; choose another --out.");
+  making_ = place_.parent_path() /
+            (std::string(kPrefix) + std::to_string(getpid()) + "-" + place_.filename().string());
   fs::create_directories(making_, failed);
   if (failed) throw Error(making_.string() + " cannot be made: " + failed.message() + ".");
 }
@@ -85,7 +87,8 @@ void remove_leftovers(const fs::path& out) {
     if (!name.starts_with(kPrefix)) continue;
     long process = 0;
     std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), process);
-    const bool running = process > 0 && (kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
+    const bool running =
+        process > 0 && (kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
     if (!running) fs::remove_all(entry.path(), ignored);
   }
 }

@@ -19,8 +19,8 @@ class ResultFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return making_; }
   [[nodiscard]] const std::filesystem::path& place() const { return place_; }
   void write(const std::string& name, std::string_view bytes) const;
-  // Puts it in its place, in exchange for an older one. Files of the older one that are none of ours move
-  // over to the new one.
+  // Puts it in its place, in exchange for an older one. Files of the older one that are none of
+  // ours move over to the new one.
   void commit();
 
  private:

@@ -24,7 +24,8 @@ bool is_range(const Node& node) {
 // from, from + step, … up to `to`, each rounded to 12 digits: 0.5 + 3 * 0.1 is 0.8.
 Node list_of_range(const Node& node, const std::string& key, const std::string& file) {
   Reader reader(node, file, "the range '" + key + "'");
-  const double from = reader.number("from"), to = reader.number("to"), step = reader.number("step", 1);
+  const double from = reader.number("from"), to = reader.number("to"),
+               step = reader.number("step", 1);
   reader.finish();
   const double count = std::floor((to - from) / step + 1e-9) + 1;
   if (!(step > 0) || !(count >= 1) || count > kMaxValues)

@@ -2,8 +2,9 @@
 //
 //     {"noise": {"alpha": [1.1, 1.5]}, "steps": [100, 1000]}
 //
-// stands for four experiments, named by their values of `alpha` and `steps`. A list of objects is an axis
-// too; its values are the objects' names. {"from": 1, "to": 101, "step": 2} stands for a list.
+// stands for four experiments, named by their values of `alpha` and `steps`. A list of objects is
+// an axis too; its values are the objects' names. {"from": 1, "to": 101, "step": 2} stands for a
+// list.
 #pragma once
 
 #include <string>
@@ -30,8 +31,8 @@ struct GridPoint {
   Node node;
 };
 
-// All points, the last axis running fastest. Keys named in `kept` are left as they are. Throws Error
-// where a list is empty, or a range has no values or too many.
+// All points, the last axis running fastest. Keys named in `kept` are left as they are. Throws
+// Error where a list is empty, or a range has no values or too many.
 [[nodiscard]] std::vector<GridPoint> expand(const Node& node, const std::string& file,
                                             const std::vector<std::string>& kept = {});
 

@@ -56,7 +56,8 @@ std::size_t Journal::restore(std::vector<std::vector<double>>& numbers) {
     const std::uint64_t task = read_word(bytes, at), count = read_word(bytes, at + 8);
     if (count > (bytes.size() - at - 24) / 8) break;
     const std::size_t length = 16 + 8 * static_cast<std::size_t>(count);
-    if (checksum(std::string_view(bytes).substr(at, length)) != read_word(bytes, at + length)) break;
+    if (checksum(std::string_view(bytes).substr(at, length)) != read_word(bytes, at + length))
+      break;
     if (task < numbers.size() && numbers[task].empty()) {
       numbers[task].resize(count);
       std::memcpy(numbers[task].data(), bytes.data() + at + 16, 8 * count);

@@ -1,7 +1,8 @@
 // What an interrupted run leaves behind, so that the next one goes on where it stopped.
 //
-// A journal is a file of records (task, its numbers), each with a checksum; it belongs to one experiment,
-// with all its settings, in one version of the program. A record cut off in the middle counts for nothing.
+// A journal is a file of records (task, its numbers), each with a checksum; it belongs to one
+// experiment, with all its settings, in one version of the program. A record cut off in the middle
+// counts for nothing.
 #pragma once
 
 #include <chrono>

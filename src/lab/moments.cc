@@ -1,5 +1,5 @@
-// The study of sample estimators by themselves: moments of the median and the mean of n numbers (paper,
-// fig. moment-sample-median-mean).
+// The study of sample estimators by themselves: moments of the median and the mean of n numbers
+// (paper, fig. moment-sample-median-mean).
 #include <algorithm>
 #include <cmath>
 
@@ -10,8 +10,8 @@
 namespace medgrad::lab {
 namespace {
 
-constexpr std::size_t kBlock = 1000;     // trials of a task
-constexpr std::size_t kBatches = 100;    // results.csv has means of that many batches of trials
+constexpr std::size_t kBlock = 1000;   // trials of a task
+constexpr std::size_t kBatches = 100;  // results.csv has means of that many batches of trials
 constexpr std::size_t kMaxN = 10'001, kMaxTrials = 10'000'000;
 
 struct NoiseCase {
@@ -24,8 +24,8 @@ struct EstimatorCase {
   SampleMethod method;
 };
 
-// A task is a block of trials under one noise. Its numbers are drawn once, as max n rows of one column per
-// trial; a sample of n is the first n rows.
+// A task is a block of trials under one noise. Its numbers are drawn once, as max n rows of one
+// column per trial; a sample of n is the first n rows.
 class Moments final : public Study {
  public:
   Moments(std::vector<NoiseCase> noises, std::vector<std::size_t> sizes,
@@ -115,15 +115,16 @@ std::vector<EstimatorCase> read_estimators(Reader& reader) {
   for (const Node& item : *node->list()) {
     Reader keys(item, reader.file(), "an estimator");
     const std::string name = keys.text("name");
-    const auto& entry = keys.located(*item.find("name"),
-                                     [&]() -> const auto& { return find_sample_method(name); });
+    const auto& entry = keys.located(
+        *item.find("name"), [&]() -> const auto& { return find_sample_method(name); });
     EstimatorCase made{keys.text("label", name), std::string(entry.name), read_entry(keys, entry)};
     keys.finish();
     const bool by_component = std::holds_alternative<Mean>(made.method) ||
                               std::holds_alternative<Median>(made.method) ||
                               std::holds_alternative<TrimmedMean>(made.method);
     if (!by_component)
-      keys.fail(item, "'" + name + "' is no estimator of numbers; mean, median and trimmed-mean are.");
+      keys.fail(item,
+                "'" + name + "' is no estimator of numbers; mean, median and trimmed-mean are.");
     estimators.push_back(std::move(made));
   }
   return estimators;
@@ -153,8 +154,8 @@ std::unique_ptr<Study> read_moments(Reader& reader, std::uint64_t seed) {
     for (const EstimatorCase& estimator : estimators)
       keys.located(*point.node.find("n"), [&] { validate(estimator.method, sizes.back()); });
   }
-  return std::make_unique<Moments>(std::move(noises), std::move(sizes), std::move(estimators), trials,
-                                   seed);
+  return std::make_unique<Moments>(std::move(noises), std::move(sizes), std::move(estimators),
+                                   trials, seed);
 }
 
 }  // namespace medgrad::lab

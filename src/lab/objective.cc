@@ -134,14 +134,16 @@ void gradient(const Objective& objective, std::span<const double> w, std::span<d
     std::ranges::transform(w, out.begin(), sign);
   } else {
     const auto& f = std::get<Regression>(objective);
-    regression_gradient(f, w, f.b.size(), [](std::size_t k) { return k; }, out);
+    regression_gradient(
+        f, w, f.b.size(), [](std::size_t k) { return k; }, out);
   }
 }
 
 void gradient(const Regression& objective, std::span<const double> w,
               std::span<const std::uint32_t> rows, std::span<double> out) {
   assert(!rows.empty());
-  regression_gradient(objective, w, rows.size(), [&](std::size_t k) { return rows[k]; }, out);
+  regression_gradient(
+      objective, w, rows.size(), [&](std::size_t k) { return rows[k]; }, out);
 }
 
 }  // namespace medgrad

@@ -20,19 +20,20 @@ std::string_view keep(std::string text) {
   return kept.emplace_back(std::move(text));
 }
 
-const Parameter kCold = {
-    "cold", "1: m is taken as 0 before every step", 0, 0, 1, false, false, true};
-const Parameter kSamples = {"n",   "gradients per step, all at the same w", 5, 1, 65000, false,
-                            false, true};
+const Parameter kCold = {"cold", "1: m is taken as 0 before every step", 0, 0, 1, false, false,
+                         true};
+const Parameter kSamples = {"n", "gradients per step, all at the same w", 5, 1, 65000, false, false,
+                            true};
 const Parameter kInexact = {
-    "inexact", "passes of a proximal point method instead of the exact estimate; 0 is exact", 0, 0,
+    "inexact", "passes of a proximal point method instead of the exact estimate; 0 is exact",
+    0,         0,
     1e6,       false,
     false,     true};
-const Parameter kApproachTau = {
-    "inexact-tau", "step size of those passes", 1, 0, kInfinity, true, true};
+const Parameter kApproachTau = {"inexact-tau", "step size of those passes", 1, 0, kInfinity, true,
+                                true};
 const Parameter kBeta2 = {"beta2", "decay of the second moment", 0.999, 0, 1, false, true};
-const Parameter kEpsilon = {"epsilon", "added to the root of the second moment", 1e-8, 0, kInfinity,
-                            true,      true};
+const Parameter kEpsilon = {
+    "epsilon", "added to the root of the second moment", 1e-8, 0, kInfinity, true, true};
 
 // The distance whose minimum over a sample is the estimator, where there is one.
 AnyDistance distance_of(const SampleMethod& method) {
@@ -45,8 +46,8 @@ AnyDistance distance_of(const SampleMethod& method) {
 }
 
 Entry<GradientMethod> online_entry(const Entry<OnlineMethod>& from) {
-  Entry<GradientMethod> entry{from.name, from.aliases, from.formula, from.meaning, from.parameters,
-                              {}};
+  Entry<GradientMethod> entry{from.name,    from.aliases,    from.formula,
+                              from.meaning, from.parameters, {}};
   entry.parameters.push_back(kCold);
   entry.build = [build = from.build](const ParameterValues& v) -> GradientMethod {
     return OnlineGradient{build(v), of(v, "cold") == 0 ? Start::warm : Start::cold};
@@ -69,8 +70,7 @@ Entry<GradientMethod> sample_entry(const Entry<SampleMethod>& from) {
   entry.build = [build = from.build](const ParameterValues& v) -> GradientMethod {
     SampleGradient made{build(v), static_cast<std::size_t>(of(v, "n")),
                         static_cast<std::size_t>(of(v, "inexact"))};
-    if (made.inexact > 0)
-      made.approach = {distance_of(made.estimator), of(v, "inexact-tau")};
+    if (made.inexact > 0) made.approach = {distance_of(made.estimator), of(v, "inexact-tau")};
     return made;
   };
   return entry;
@@ -91,13 +91,10 @@ std::vector<Entry<GradientMethod>> make_optimizers() {
        "m = g",
        "the gradient as it comes",
        {},
-       [](const ParameterValues&) -> GradientMethod { return SampleGradient{Mean{}, 1}; }},
-      {"sign-sgd",
-       {},
-       "m = sign(g)",
-       "only the sign of every component",
-       {},
-       cold_subgradient<L1>},
+       [](const ParameterValues&) -> GradientMethod {
+         return SampleGradient{Mean{}, 1};
+       }},
+      {"sign-sgd", {}, "m = sign(g)", "only the sign of every component", {}, cold_subgradient<L1>},
       {"normalized-sgd",
        {"normalised-sgd"},
        "m = g/|g|",
@@ -160,7 +157,8 @@ void validate(const GradientMethod& method) {
 }
 
 double Schedule::at(std::size_t t, std::size_t steps) const {
-  const double now = static_cast<double>(t), all = static_cast<double>(std::max<std::size_t>(steps, 1));
+  const double now = static_cast<double>(t),
+               all = static_cast<double>(std::max<std::size_t>(steps, 1));
   const double rise = std::min(1.0, (now + 1) / (static_cast<double>(warmup) + 1));
   switch (kind) {
     case Kind::constant:
@@ -215,7 +213,8 @@ void Optimizer::step(std::span<double> w, double eta, const Rows<double>& gradie
     online_->update_and_step(w, eta, g);
     return;
   }
-  if (const auto* adaptive = std::get_if<AdaptiveGradient>(&method_)) return adapt(*adaptive, w, eta, g);
+  if (const auto* adaptive = std::get_if<AdaptiveGradient>(&method_))
+    return adapt(*adaptive, w, eta, g);
   const auto& sample = std::get<SampleGradient>(method_);
   if (sample.inexact > 0) {
     approach(sample, gradients);

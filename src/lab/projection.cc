@@ -1,4 +1,5 @@
-// The picture of one step: where g is taken for every tau (paper, fig. proj). Exact geometry, no chance.
+// The picture of one step: where g is taken for every tau (paper, fig. proj). Exact geometry, no
+// chance.
 #include <array>
 #include <cmath>
 
@@ -19,7 +20,8 @@ struct StepCase {
 
 class Projection final : public Study {
  public:
-  Projection(Point m, Point g, std::vector<StepCase> steps) : m_(m), g_(g), steps_(std::move(steps)) {}
+  Projection(Point m, Point g, std::vector<StepCase> steps)
+      : m_(m), g_(g), steps_(std::move(steps)) {}
 
   std::size_t tasks() const override { return 1; }
 
@@ -91,8 +93,8 @@ std::unique_ptr<Study> read_projection(Reader& reader) {
     for (const GridPoint& point : expand(item, reader.file())) {
       Reader keys(point.node, reader.file(), "a method");
       const std::string name = keys.text("name");
-      const auto& entry = keys.located(*point.node.find("name"),
-                                       [&]() -> const auto& { return find_online_method(name); });
+      const auto& entry = keys.located(
+          *point.node.find("name"), [&]() -> const auto& { return find_online_method(name); });
       StepCase step{keys.text("label", name), std::string(entry.name), point.axes,
                     read_entry(keys, entry)};
       keys.finish();

@@ -133,8 +133,9 @@ std::string results_csv(const Results& results) {
       head += ",";
     }
     for (std::size_t i = 0; i < group.rows(); ++i) {
-      const std::string tail = "," + (group.steps.empty() ? std::string() : std::to_string(group.steps[i])) + "," +
-                               field(group.metric) + ",";
+      const std::string tail =
+          "," + (group.steps.empty() ? std::string() : std::to_string(group.steps[i])) + "," +
+          field(group.metric) + ",";
       for (std::size_t run = 0; run < group.runs; ++run) {
         const double value = group.values[i * group.runs + run];
         text += head;
@@ -162,7 +163,9 @@ std::string summary_json(const Results& results) {
   };
   for (const Claim& claim : results.claims) {
     text += "    {\"claim\": " + quoted(claim.claim) + ", \"holds\": " +
-            (!claim.holds ? "null" : *claim.holds ? "true" : "false") +
+            (!claim.holds   ? "null"
+             : *claim.holds ? "true"
+                            : "false") +
             ", \"evidence\": " + quoted(claim.evidence) + "},\n";
   }
   close();

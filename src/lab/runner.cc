@@ -89,8 +89,7 @@ std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
   std::vector<Numbers> numbers;
   std::deque<Journal> kept;
   for (const Experiment& experiment : experiments) {
-    Journal& journal =
-        kept.emplace_back(journals / experiment.name, to_text(experiment.document));
+    Journal& journal = kept.emplace_back(journals / experiment.name, to_text(experiment.document));
     try {
       numbers.push_back(run_tasks(experiment, journal, options, done, total));
     } catch (...) {
@@ -109,9 +108,8 @@ std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
     drawings.push_back({results[i].figures, folders[i].path()});
   std::future<std::string> drawn;
   if (options.svg || options.pdf) {
-    drawn = std::async(std::launch::async, [&] {
-      return draw(drawings, {.svg = options.svg, .pdf = options.pdf});
-    });
+    drawn = std::async(std::launch::async,
+                       [&] { return draw(drawings, {.svg = options.svg, .pdf = options.pdf}); });
   }
   for_each(options.pool, experiments.size(), [&](std::size_t i) {
     files[i] = files_of(experiments[i], results[i]);
@@ -125,7 +123,8 @@ std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
     sections.push_back({experiments[i].name, experiments[i].name, files[i].config, files[i].summary,
                         files[i].figures});
   }
-  const std::string page = report_html(sections, {.title = "medgrad report", .command = options.command});
+  const std::string page =
+      report_html(sections, {.title = "medgrad report", .command = options.command});
   if (drawn.valid()) {
     const std::string failure = drawn.get();
     if (!failure.empty() && options.warn) options.warn(failure);

@@ -10,8 +10,8 @@ namespace medgrad::lab {
 NoiseModel read_noise(Reader& reader) {
   const std::string name = reader.text("name", "stable");
   const Node* given = reader.node().find("name");
-  const auto& entry = reader.located(given != nullptr ? *given : reader.node(),
-                                     [&]() -> const auto& { return find_noise(name); });
+  const auto& entry = reader.located(
+      given != nullptr ? *given : reader.node(), [&]() -> const auto& { return find_noise(name); });
   ParameterValues values;
   for (const Parameter& parameter : entry.parameters) {
     if (parameter.name == "form") {
@@ -34,13 +34,14 @@ NoiseModel read_noise(Reader& reader) {
 }
 
 Experiment read_experiment(Node document, const std::string& file) {
-  Experiment experiment{.document = std::move(document), .name = {}, .title = {}, .description = {}, .study = {}};
+  Experiment experiment{
+      .document = std::move(document), .name = {}, .title = {}, .description = {}, .study = {}};
   Reader reader(experiment.document, file, "the experiment");
   experiment.name = reader.text("experiment");
   const bool plain_name =
       !experiment.name.empty() &&
-      experiment.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
-          std::string::npos;
+      experiment.name.find_first_not_of(
+          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == std::string::npos;
   if (!plain_name) {
     reader.fail(*experiment.document.find("experiment"),
                 "'experiment' is '" + experiment.name +

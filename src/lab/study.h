@@ -1,7 +1,7 @@
 // A study is the work of an experiment, cut into tasks that know nothing of each other.
 //
-// A task gives numbers, and always the same ones: tasks can run in any order, on any thread, be written
-// down and read again. When all are there, they are put together into groups.
+// A task gives numbers, and always the same ones: tasks can run in any order, on any thread, be
+// written down and read again. When all are there, they are put together into groups.
 #pragma once
 
 #include <cstddef>

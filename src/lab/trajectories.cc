@@ -51,9 +51,8 @@ void read_method(const Node& node, const std::string& file, const Schedule& eta,
   for (const GridPoint& point : expand(node, file)) {
     Reader reader(point.node, file, "a method");
     const std::string name = reader.text("name");
-    const auto& entry = reader.located(*point.node.find("name"), [&]() -> const auto& {
-      return find_optimizer(name);
-    });
+    const auto& entry = reader.located(
+        *point.node.find("name"), [&]() -> const auto& { return find_optimizer(name); });
     MethodCase method{.label = reader.text("label", name),
                       .key = std::string(entry.name),
                       .axes = point.axes,
@@ -162,7 +161,8 @@ Objective read_objective(const Node& node, const std::string& file, std::uint64_
 std::vector<Metric> read_metrics(Reader& reader, const Problem& problem) {
   const bool fixed = std::holds_alternative<FixedTarget>(problem.objective);
   std::istringstream words(reader.text("metrics", fixed ? "relative_error" : "objective"));
-  const Node& at = reader.node().find("metrics") != nullptr ? *reader.node().find("metrics") : reader.node();
+  const Node& at =
+      reader.node().find("metrics") != nullptr ? *reader.node().find("metrics") : reader.node();
   std::vector<Metric> metrics;
   std::vector<std::string_view> known;
   for (int i = 0; i <= static_cast<int>(Metric::l1_excess); ++i)
@@ -178,10 +178,12 @@ std::vector<Metric> read_metrics(Reader& reader, const Problem& problem) {
   if (metrics.empty()) reader.fail(at, "'metrics' names no metric.");
   if (std::ranges::find(metrics, Metric::l1_excess) != metrics.end()) {
     const auto* stable = problem.noise ? std::get_if<StableParameters>(&*problem.noise) : nullptr;
-    const bool known_law = problem.noise && (std::holds_alternative<Cauchy>(*problem.noise) ||
-                                             (stable != nullptr && stable->beta == 0 &&
-                                              stable->location == 0 && stable->alpha >= 0.1));
-    if (!known_law) reader.fail(at, "l1_excess is known for Cauchy and symmetric stable noise only.");
+    const bool known_law =
+        problem.noise &&
+        (std::holds_alternative<Cauchy>(*problem.noise) ||
+         (stable != nullptr && stable->beta == 0 && stable->location == 0 && stable->alpha >= 0.1));
+    if (!known_law)
+      reader.fail(at, "l1_excess is known for Cauchy and symmetric stable noise only.");
   }
   return metrics;
 }

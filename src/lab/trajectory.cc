@@ -26,8 +26,8 @@ double squared_norm(std::span<const double> x) {
   return sum;
 }
 
-// E|delta - X| - E|X| of a Cauchy or symmetric stable X: 2 times the integral of F(u) - 1/2 over (0,
-// delta).
+// E|delta - X| - E|X| of a Cauchy or symmetric stable X: 2 times the integral of F(u) - 1/2 over
+// (0, delta).
 double excess(const NoiseModel& noise, double delta) {
   const double x = std::abs(delta);
   if (const auto* cauchy = std::get_if<Cauchy>(&noise)) {
@@ -35,7 +35,8 @@ double excess(const NoiseModel& noise, double delta) {
     return cauchy->scale * 2 / std::numbers::pi * (z * std::atan(z) - std::log1p(z * z) / 2);
   }
   const Stable law(std::get<StableParameters>(noise));
-  constexpr int kPanels = 64;  // Simpson: the error is below 1e-8 of the result for delta up to 10 scales
+  constexpr int kPanels =
+      64;  // Simpson: the error is below 1e-8 of the result for delta up to 10 scales
   double sum = 0;
   for (int i = 0; i <= kPanels; ++i) {
     const double weight = i == 0 || i == kPanels ? 1 : i % 2 == 1 ? 4 : 2;
@@ -136,7 +137,8 @@ class Walk {
     if (problem_.batch == 0) gradient(objective_, w_, gradient_);
     for (std::size_t i = 0; i < n; ++i) {
       if (problem_.batch > 0)
-        gradient(std::get<Regression>(objective_), w_, draws.batch(i, k, problem_.batch), gradient_);
+        gradient(std::get<Regression>(objective_), w_, draws.batch(i, k, problem_.batch),
+                 gradient_);
       const std::span<double> g = std::span(gradients_).subspan(i * d, d);
       std::ranges::copy(gradient_, g.begin());
       if (draws.noise.empty()) continue;
@@ -171,7 +173,8 @@ class Walk {
       diverged_ = true;
       return;
     }
-    for (const Metric metric : problem_.metrics) out_.push_back(measure(metric, static_cast<double>(t), f));
+    for (const Metric metric : problem_.metrics)
+      out_.push_back(measure(metric, static_cast<double>(t), f));
   }
 
   double measure(Metric metric, double t, double f) {

@@ -1,5 +1,5 @@
-// Figures of an experiment that is not one of the paper's: every metric over the steps, and after the last
-// step over every axis.
+// Figures of an experiment that is not one of the paper's: every metric over the steps, and after
+// the last step over every axis.
 #include <algorithm>
 #include <map>
 
@@ -96,8 +96,9 @@ void any_findings(const Experiment&, Results& r) {
   if (!steps.panels.empty()) r.figures.push_back(std::move(steps));
   Figure axes{.id = "axes",
               .title = "Against the axes of the grid",
-              .caption = "Mean over the runs after the last step; the band goes from the smallest to the "
-                         "largest."};
+              .caption =
+                  "Mean over the runs after the last step; the band goes from the smallest to the "
+                  "largest."};
   add_axis_panels(r, axes);
   if (!axes.panels.empty()) r.figures.push_back(std::move(axes));
 }

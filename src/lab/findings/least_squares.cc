@@ -35,11 +35,12 @@ Claim mean_fails(const Results& r, bool at_once) {
   const Stats& last = mean->stats.back();
   const double start = mean->stats.front().mean, median = median_of(r, "smgd-l1", kObjective);
   if (!at_once) {
-    return {"the sample mean does not converge", last.n == 0 || last.median > 5 * median,
-            "median final objective " + show(last.median) + ", of the l1 median " + show(median) + "."};
+    return {
+        "the sample mean does not converge", last.n == 0 || last.median > 5 * median,
+        "median final objective " + show(last.median) + ", of the l1 median " + show(median) + "."};
   }
-  // The first recorded step at which the median over all runs, diverged ones being infinite, is ten times
-  // the start.
+  // The first recorded step at which the median over all runs, diverged ones being infinite, is ten
+  // times the start.
   std::size_t step = 0;
   for (std::size_t i = 0; i < mean->steps.size() && step == 0; ++i) {
     std::size_t above = mean->stats[i].diverged;
@@ -57,11 +58,13 @@ Claim mean_fails(const Results& r, bool at_once) {
 Claim best_online(const Results& r, bool independent) {
   const double v = mean_of(r, "vclip", kObjective), c = mean_of(r, "cclip", kObjective),
                h = mean_of(r, "huber", kObjective);
-  const std::string evidence = "mean final objective: cclip " + show(c) + ", vclip " + show(v) +
-                               ", huber " + show(h) + ".";
+  const std::string evidence =
+      "mean final objective: cclip " + show(c) + ", vclip " + show(v) + ", huber " + show(h) + ".";
   if (independent)
-    return {"CClip is the best online method under independent noise", c < std::min(v, h), evidence};
-  return {"VClip and Huber are better than CClip under dependent noise", std::max(v, h) < c, evidence};
+    return {"CClip is the best online method under independent noise", c < std::min(v, h),
+            evidence};
+  return {"VClip and Huber are better than CClip under dependent noise", std::max(v, h) < c,
+          evidence};
 }
 
 Claim huber_like_vclip(const Results& r) {
@@ -95,8 +98,9 @@ Figure objective_figure(const Results& r, const std::string& title) {
     panel.series.push_back(over_steps(*find(r, method, "objective")));
   return {.id = "objective",
           .title = "Objective over the steps",
-          .caption = "Mean over the runs that have not diverged; the band goes from the smallest to the "
-                     "largest. smgd takes n gradients per step, the others one.",
+          .caption =
+              "Mean over the runs that have not diverged; the band goes from the smallest to the "
+              "largest. smgd takes n gradients per step, the others one.",
           .columns = 1,
           .panels = {std::move(panel)}};
 }
@@ -104,7 +108,8 @@ Figure objective_figure(const Results& r, const std::string& title) {
 }  // namespace
 
 void least_squares_findings(const Experiment& experiment, Results& r) {
-  const bool several = std::ranges::any_of(r.groups, [](const Group& g) { return !g.axes.empty(); });
+  const bool several =
+      std::ranges::any_of(r.groups, [](const Group& g) { return !g.axes.empty(); });
   if (several || find(r, "smgd-l1", "objective") == nullptr) return;
   r.figures.push_back(objective_figure(r, experiment.title));
   for (const char* needed : {"smgd-l2", "smgd-mean", "vclip", "cclip", "huber", "clipped-mean"}) {
@@ -123,11 +128,14 @@ void least_squares_findings(const Experiment& experiment, Results& r) {
   r.claims.push_back(huber_like_vclip(r));
   r.claims.push_back(increments_beat_gradients(r));
   r.notes.emplace_back(
-      "The paper's footnote on the threshold of clipped-SGD reads the other way round: a small one is "
-      "slow, a large one unstable. With clip = 5 instead of 50, clipped-SGD does as well as V/CClip.");
+      "The paper's footnote on the threshold of clipped-SGD reads the other way round: a small one "
+      "is "
+      "slow, a large one unstable. With clip = 5 instead of 50, clipped-SGD does as well as "
+      "V/CClip.");
   if (s2) {
     r.notes.emplace_back(
-        "That the mean diverges at once needs at least three dimensions; that both medians are best needs "
+        "That the mean diverges at once needs at least three dimensions; that both medians are "
+        "best needs "
         "at most ten or so (at d = 100 the l2 median diverges).");
   }
 }
@@ -170,7 +178,8 @@ void huber_findings(const Experiment&, Results& r) {
       if (group == nullptr) continue;
       Series series = over_steps(*group);
       series.name = "τ = " + show(taus[i]);
-      series.shade = taus.size() < 2 ? 1 : static_cast<double>(i) / static_cast<double>(taus.size() - 1);
+      series.shade =
+          taus.size() < 2 ? 1 : static_cast<double>(i) / static_cast<double>(taus.size() - 1);
       panel.series.push_back(std::move(series));
     }
     curves.panels.push_back(std::move(panel));

@@ -14,8 +14,8 @@ namespace medgrad::lab {
 
 using Where = std::initializer_list<std::pair<std::string_view, double>>;
 
-// The group of that method (by its name in the registry or its label), metric and place on the named
-// axes; nullptr where there is none.
+// The group of that method (by its name in the registry or its label), metric and place on the
+// named axes; nullptr where there is none.
 [[nodiscard]] const Group* find(const Results& results, std::string_view method,
                                 std::string_view metric, Where where = {});
 // The mean of the group after the last step; NaN where there is none.

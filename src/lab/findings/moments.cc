@@ -25,8 +25,8 @@ Claim agrees_with_theory(const Results& r, double alpha,
   std::size_t cells = 0;
   for (const theory::MedianMoments& m : exact) {
     if (!(alpha * (static_cast<double>(m.n) + 1) / 2 > 4)) continue;
-    const Group* group = find(r, "median", "second_moment",
-                              {{"alpha", alpha}, {"n", static_cast<double>(m.n)}});
+    const Group* group =
+        find(r, "median", "second_moment", {{"alpha", alpha}, {"n", static_cast<double>(m.n)}});
     if (group == nullptr) continue;
     worst = std::max(worst, std::abs(group->last().mean - m.C_n) / group->last().se);
     ++cells;
@@ -56,9 +56,10 @@ void moments_findings(const Experiment&, Results& r) {
     if (std::fmod(n, 2) == 1) odd.push_back(static_cast<std::uint64_t>(n));
   Figure figure{.id = "moments",
                 .title = "Moments against the sample size",
-                .caption = "Over all trials, with standard errors. Dashed: the exact moment of the "
-                           "median; it begins where it is finite. The mean's second moment is infinite "
-                           "for every n.",
+                .caption =
+                    "Over all trials, with standard errors. Dashed: the exact moment of the "
+                    "median; it begins where it is finite. The mean's second moment is infinite "
+                    "for every n.",
                 .columns = 2};
   for (const char* metric : {"first_moment", "second_moment"}) {
     const bool second = std::string_view(metric) == "second_moment";
@@ -77,10 +78,10 @@ void moments_findings(const Experiment&, Results& r) {
       panel.series.push_back(exact_curve(exact, second));
       figure.panels.push_back(std::move(panel));
       if (!second) continue;
-      r.claims.push_back(
-          median_has_smaller_variance(r, alpha, *std::ranges::max_element(sizes)));
+      r.claims.push_back(median_has_smaller_variance(r, alpha, *std::ranges::max_element(sizes)));
       r.claims.push_back(agrees_with_theory(r, alpha, exact));
-      r.notes.push_back("α = " + show(alpha) + ": the median of n samples has a finite variance from n = " +
+      r.notes.push_back("α = " + show(alpha) +
+                        ": the median of n samples has a finite variance from n = " +
                         std::to_string(theory::smallest_n(alpha)) +
                         " on. Just above, means over trials say little: they approach the truth as "
                         "slowly as any sum of heavy tails.");

@@ -13,8 +13,8 @@ struct Point2 {
   double x, y;
 };
 
-// How far `at` is from the projection of g onto the ball of radius tau around m, computed the other way
-// round: for the 1-norm component by component, for the 2-norm along the straight line.
+// How far `at` is from the projection of g onto the ball of radius tau around m, computed the other
+// way round: for the 1-norm component by component, for the 2-norm along the straight line.
 double projection_error(std::string_view key, Point2 m, Point2 g, double tau, Point2 at) {
   Point2 expected = g;
   if (key == "cclip") {
@@ -41,14 +41,22 @@ void projection_findings(const Experiment&, Results& r) {
               .equal_aspect = true};
   // Balls of the dual norm: squares for the 1-norm, discs for the 2-norm.
   for (const double tau : {1.0, 2.0}) {
-    Series square{.name = "|y − m|∞ ≤ " + show(tau), .key = "cclip", .style = SeriesStyle::area,
-                  .x = {}, .y = {}, .shade = 0.3};
+    Series square{.name = "|y − m|∞ ≤ " + show(tau),
+                  .key = "cclip",
+                  .style = SeriesStyle::area,
+                  .x = {},
+                  .y = {},
+                  .shade = 0.3};
     for (const auto& [x, y] : {std::pair(-1, -1), {1, -1}, {1, 1}, {-1, 1}, {-1, -1}}) {
       square.x.push_back(m.x + tau * x);
       square.y.push_back(m.y + tau * y);
     }
-    Series disc{.name = "|y − m|₂ ≤ " + show(tau), .key = "vclip", .style = SeriesStyle::area,
-                .x = {}, .y = {}, .shade = 0.3};
+    Series disc{.name = "|y − m|₂ ≤ " + show(tau),
+                .key = "vclip",
+                .style = SeriesStyle::area,
+                .x = {},
+                .y = {},
+                .shade = 0.3};
     for (int i = 0; i <= 90; ++i) {
       disc.x.push_back(m.x + tau * std::cos(std::numbers::pi * i / 45));
       disc.y.push_back(m.y + tau * std::sin(std::numbers::pi * i / 45));
@@ -61,7 +69,8 @@ void projection_findings(const Experiment&, Results& r) {
     if (method == "m" || method == "g") continue;
     Series path{.name = method, .key = key, .style = SeriesStyle::line, .x = {m.x}, .y = {m.y}};
     for (const double tau : values_on(r, "tau")) {
-      const Point2 at{mean_of(r, method, "x", {{"tau", tau}}), mean_of(r, method, "y", {{"tau", tau}})};
+      const Point2 at{mean_of(r, method, "x", {{"tau", tau}}),
+                      mean_of(r, method, "y", {{"tau", tau}})};
       if (std::isnan(at.x)) continue;
       path.x.push_back(at.x);
       path.y.push_back(at.y);
@@ -69,15 +78,18 @@ void projection_findings(const Experiment&, Results& r) {
     }
     panel.series.push_back(std::move(path));
   }
-  panel.series.push_back({.name = "m", .key = "m", .style = SeriesStyle::points, .x = {m.x}, .y = {m.y}});
-  panel.series.push_back({.name = "g", .key = "g", .style = SeriesStyle::points, .x = {g.x}, .y = {g.y}});
-  r.figures.push_back({.id = "projection",
-                       .title = "One step for every τ",
-                       .caption = "The thick lines are where a step takes m for τ from 0 on: straight to g "
-                                  "for the 2-norm; along the diagonal of the square, then along the "
-                                  "component that is left, for the 1-norm.",
-                       .columns = 1,
-                       .panels = {std::move(panel)}});
+  panel.series.push_back(
+      {.name = "m", .key = "m", .style = SeriesStyle::points, .x = {m.x}, .y = {m.y}});
+  panel.series.push_back(
+      {.name = "g", .key = "g", .style = SeriesStyle::points, .x = {g.x}, .y = {g.y}});
+  r.figures.push_back(
+      {.id = "projection",
+       .title = "One step for every τ",
+       .caption = "The thick lines are where a step takes m for τ from 0 on: straight to g "
+                  "for the 2-norm; along the diagonal of the square, then along the "
+                  "component that is left, for the 1-norm.",
+       .columns = 1,
+       .panels = {std::move(panel)}});
   r.claims.push_back({"a step is the projection of g onto the dual ball of radius tau around m",
                       worst < 1e-12, "largest deviation " + show(worst) + "."});
 }

@@ -26,7 +26,8 @@ double smooth_bound(double steps) {
                                   .c_1 = kDimension,
                                   .c_2 = kDimension,
                                   .diagonal = true};
-  theory::Smooth problem{.L = 1, .gap = kDimension / 2.0, .noise = {}, .epsilon = 0, .T = 1, .eta = {}};
+  theory::Smooth problem{
+      .L = 1, .gap = kDimension / 2.0, .noise = {}, .epsilon = 0, .T = 1, .eta = {}};
   problem.noise = theory::median_noise(noise).median;
   problem.T = static_cast<std::uint64_t>(steps);
   problem.eta = 0.00613 / std::sqrt(steps);
@@ -41,7 +42,8 @@ double lipschitz_bound(double steps) {
                                   .c_1 = kDimension,
                                   .c_2 = 0,
                                   .diagonal = true};
-  const theory::BiasAndSpread spread = {.delta = 0, .sigma = theory::median_noise(noise).median.sigma_1};
+  const theory::BiasAndSpread spread = {.delta = 0,
+                                        .sigma = theory::median_noise(noise).median.sigma_1};
   return theory::bound(theory::Lipschitz{.G = std::sqrt(kDimension),
                                          .D = std::sqrt(kDimension),
                                          .delta = spread.delta,
@@ -51,7 +53,8 @@ double lipschitz_bound(double steps) {
       .bound;
 }
 
-// |.|_1 on R^d: G = sqrt(d); the target is standard normal, E|m_0 - m_*|^2 = d. The bound is linear in that.
+// |.|_1 on R^d: G = sqrt(d); the target is standard normal, E|m_0 - m_*|^2 = d. The bound is linear
+// in that.
 double spp_bound(double steps) {
   return theory::bound(theory::ProximalPointRun{.G = std::sqrt(kDimension),
                                                 .distance = std::sqrt(kDimension),
@@ -88,13 +91,16 @@ double slope(const std::vector<double>& x, const std::vector<double>& y) {
 }  // namespace
 
 void rates_findings(const Experiment&, Results& r) {
-  Figure figure{.id = "rates",
-                .title = "Measured against proven, as the number of steps grows",
-                .caption = "Every point is a set of runs with its own T and the step size the theorem asks "
-                           "for: mean, and the band from the smallest to the largest. Dashed: the bound.",
-                .columns = 3};
+  Figure figure{
+      .id = "rates",
+      .title = "Measured against proven, as the number of steps grows",
+      .caption =
+          "Every point is a set of runs with its own T and the step size the theorem asks "
+          "for: mean, and the band from the smallest to the largest. Dashed: the bound.",
+      .columns = 3};
   for (const Part& part : kParts) {
-    Series measured, bound{.name = "bound", .key = "bound", .style = SeriesStyle::dashed, .x = {}, .y = {}};
+    Series measured,
+        bound{.name = "bound", .key = "bound", .style = SeriesStyle::dashed, .x = {}, .y = {}};
     for (const Group& group : r.groups) {
       if (group.metric != part.metric || group.axes.empty() ||
           to_text(group.axes.front().second) != part.name)
@@ -129,7 +135,8 @@ void rates_findings(const Experiment&, Results& r) {
     figure.panels.push_back(std::move(panel));
   }
   r.notes.emplace_back(
-      "The bounds hold for the settings of the built-in experiment; where objective, noise, n or step size "
+      "The bounds hold for the settings of the built-in experiment; where objective, noise, n or "
+      "step size "
       "are changed, the dashed curves are still those.");
   if (!figure.panels.empty()) r.figures.push_back(std::move(figure));
 }

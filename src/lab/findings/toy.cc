@@ -57,10 +57,11 @@ Claim huber_inferior(const Results& r, const std::vector<double>& axis) {
     least = std::min(least, ratio);
     most = std::max(most, ratio);
   }
-  return {"Huber is very similar to VClip, but slightly inferior", least >= 1 && most < 1.5,
-          "its mean final error is " + show(least) + " to " + show(most) +
-              " of vclip's over all alpha. From m = 0, Huber is ahead while both still approach the "
-              "target, and slightly behind at the noise floor (2000 to 6000 steps)."};
+  return {
+      "Huber is very similar to VClip, but slightly inferior", least >= 1 && most < 1.5,
+      "its mean final error is " + show(least) + " to " + show(most) +
+          " of vclip's over all alpha. From m = 0, Huber is ahead while both still approach the "
+          "target, and slightly behind at the noise floor (2000 to 6000 steps)."};
 }
 
 Claim momentum_best_for_gaussian(const Results& r, const Range& range) {
@@ -96,8 +97,9 @@ Figure final_figure(const Results& r) {
     panel.series.push_back(over_axis(r, method, kError, "inv_alpha"));
   return {.id = "final-error",
           .title = "Final error against 1/α",
-          .caption = "Mean over the runs after the last step; the band goes from the smallest to the "
-                     "largest. Tails grow heavier to the right.",
+          .caption =
+              "Mean over the runs after the last step; the band goes from the smallest to the "
+              "largest. Tails grow heavier to the right.",
           .columns = 1,
           .panels = {std::move(panel)}};
 }
@@ -105,8 +107,9 @@ Figure final_figure(const Results& r) {
 Figure convergence_figure(const Results& r, const std::vector<double>& axis) {
   Figure figure{.id = "convergence",
                 .title = "Convergence",
-                .caption = "Mean relative error over the steps, one curve per 1/α: the stronger the "
-                           "colour, the heavier the tails.",
+                .caption =
+                    "Mean relative error over the steps, one curve per 1/α: the stronger the "
+                    "colour, the heavier the tails.",
                 .columns = 4};
   for (const auto& [method, key] : methods_of(r, "relative_error")) {
     Panel panel{.id = "convergence-" + method,
@@ -120,7 +123,8 @@ Figure convergence_figure(const Results& r, const std::vector<double>& axis) {
       series.name = "1/α = " + show(axis[i]);
       series.low.clear();
       series.high.clear();
-      series.shade = axis.size() < 2 ? 1 : static_cast<double>(i) / static_cast<double>(axis.size() - 1);
+      series.shade =
+          axis.size() < 2 ? 1 : static_cast<double>(i) / static_cast<double>(axis.size() - 1);
       panel.series.push_back(std::move(series));
     }
     figure.panels.push_back(std::move(panel));
@@ -158,7 +162,8 @@ void toy_findings(const Experiment& experiment, Results& r) {
     r.claims.push_back(huber_inferior(r, axis));
   }
   r.notes.emplace_back(
-      "For α < 2 the error of momentum has no variance, and for α <= 1 no mean: its mean and standard "
+      "For α < 2 the error of momentum has no variance, and for α <= 1 no mean: its mean and "
+      "standard "
       "error over the runs are those of this sample only; its median is meaningful.");
 }
 

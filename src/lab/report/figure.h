@@ -42,7 +42,7 @@ struct Series {
 struct HeatMap {
   std::vector<std::string> x = {}, y = {};
   std::vector<double> z = {};
-  bool log = false;   // colours by the logarithm
+  bool log = false;        // colours by the logarithm
   std::string label = {};  // what z is
 };
 
