@@ -14,6 +14,7 @@ namespace medgrad::lab {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLeastTau = std::numeric_limits<double>::min();  // schedules may run off to 0
 constexpr std::size_t kChunk = 128;  // steps whose noise is made at once: some 10 kB per gradient
 
 // Streams of a run: for the noise of every gradient of a step, for its batch, and for the target.
@@ -107,7 +108,7 @@ class Walk {
       const std::size_t t = first + k;
       if (t == problem_.recorded[next_]) record(t);
       if (diverged_) return;
-      if (method_.tau) optimizer_.set_tau(method_.tau->at(t, problem_.steps));
+      if (method_.tau) optimizer_.set_tau(std::max(method_.tau->at(t, problem_.steps), kLeastTau));
       before_step(t);
       const Rows<double> rows =
           ready ? Rows<double>(draws.noise.data() + k * d, optimizer_.samples(), d, draws.chunk * d)
@@ -196,9 +197,12 @@ class Walk {
       case Metric::relative_error: {
         gradient(objective_, w_, gradient_);
         const std::span<const double> m = optimizer_.estimate();
-        double error = 0;
-        for (std::size_t j = 0; j < m.size(); ++j) error = std::hypot(error, m[j] - gradient_[j]);
-        return error / std::sqrt(squared_norm(gradient_));
+        double error = 0, size = 0;
+        for (std::size_t j = 0; j < m.size(); ++j) {
+          error = std::hypot(error, m[j] - gradient_[j]);
+          size = std::hypot(size, gradient_[j]);
+        }
+        return error == 0 ? 0 : error / size;
       }
       case Metric::l1_excess: {
         gradient(objective_, w_, gradient_);
