@@ -109,7 +109,6 @@ std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
   }
 
   const fs::path journals = options.out / ".unfinished";
-  make_folder(journals);
   std::atomic<std::size_t> done = 0;
   std::vector<Numbers> numbers;
   std::deque<Journal> kept;

@@ -53,6 +53,7 @@ Schedule read_eta(Reader& reader, const Schedule& fallback) {
 // One method of the list; lists among its parameters make several of it.
 void read_method(const Node& node, const std::string& file, const Schedule& eta,
                  std::vector<MethodCase>& methods) {
+  const Reader is_object(node, file, "a method");
   for (const GridPoint& point : expand(node, file)) {
     Reader reader(point.node, file, "a method");
     const std::string name = reader.text("name");
@@ -92,17 +93,12 @@ std::vector<MethodCase> read_methods(Reader& reader, const Schedule& eta) {
   if (list == nullptr || list->empty())
     reader.fail(*node, "'methods' must be a list with at least one method.");
   std::vector<MethodCase> methods;
+  MethodNames names;
   for (const Node& item : *list) {
     const std::size_t before = methods.size();
     read_method(item, reader.file(), eta, methods);
-    for (std::size_t i = before; i < methods.size(); ++i) {
-      const auto same = [&](const MethodCase& other) {
-        return other.label == methods[i].label && other.axes == methods[i].axes;
-      };
-      if (std::any_of(methods.begin(), methods.begin() + static_cast<std::ptrdiff_t>(i), same))
-        reader.fail(item, "two methods are called '" + methods[i].label +
-                              "'; give one of them another \"label\".");
-    }
+    for (std::size_t i = before; i < methods.size(); ++i)
+      names.add(reader, item, methods[i].label, methods[i].axes);
   }
   return methods;
 }
