@@ -131,7 +131,7 @@ function drawBand(ctx, series, band, x, y, colour) {
       points.forEach(([px, , top], i) => (i ? ctx.lineTo(px, top) : ctx.moveTo(px, top)));
       for (let i = points.length - 1; i >= 0; i -= 1) ctx.lineTo(points[i][0], points[i][1]);
       ctx.closePath();
-      ctx.fillStyle = transparent(colour, 0.14);
+      ctx.fillStyle = transparent(colour, 0.14 / (1 + series.run));
       ctx.fill();
     }
   }
