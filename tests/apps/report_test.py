@@ -278,11 +278,14 @@ class Browser(InTemporaryFolder):
             "figures": [{"id": "f", "title": evil, "caption": evil, "panels": [
                 {"id": evil, "title": evil, "note": evil, "x": {"label": evil}, "y": {"label": evil},
                  "series": [report_fixture.curve(evil, evil, [1, 2, 3], [1.0, float("nan"), float("inf")])]},
+                *({"id": f"extreme{log}", "title": "", "x": {"log": log}, "y": {"log": log}, "series": [report_fixture.curve(
+                    "a", "a", [5e-324, 1.0, 1.7e308], [1.7e308, 5e-324, -1.7e308], band=2)]} for log in (False, True)),
                 {"id": "h", "title": evil, "series": [], "heat": {"x": [evil], "y": [evil], "z": ["inf"], "label": evil}}]}]})
         self.good("report", "evil", "--svg")
         self.open("evil", "index.html")
         self.js("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
         self.browser.execute_async_script("setTimeout(arguments[0], 50)")
+        self.js("document.querySelectorAll('[data-axis], [data-spread], .chip').forEach((button) => button.click())")
         self.assertEqual(self.browser.title, "medgrad report")
         self.assertEqual(self.js("return document.querySelectorAll('img').length"), 0)
         self.assertIn("</script><img", self.js("return document.querySelector('h2').innerText"))
