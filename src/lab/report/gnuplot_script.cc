@@ -50,15 +50,33 @@ std::string short_text(double value) {
   return {text.data(), result.ptr};
 }
 
-// In single quotes gnuplot takes everything as it is; a quote is doubled. Control characters would
-// end the line.
+// In single quotes gnuplot takes everything as it is, but what it makes of quotes inside depends on
+// its mood: they become apostrophes. Control characters would end the line.
 std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
-    if (c == '\'') out += '\'';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    if (c == '\'')
+      out += "’";
+    else
+      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
   return out + "'";
+}
+
+// A file's name has to stay what it is: in double quotes, with escapes in octal.
+std::string file_in_quotes(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code >= 0x20 && code < 0x7F &&
+        std::string_view("\"\\`").find(c) == std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    out += '\\';
+    for (const int shift : {6, 3, 0}) out += static_cast<char>('0' + ((code >> shift) & 7));
+  }
+  return out + "\"";
 }
 
 class Script {
@@ -91,7 +109,7 @@ class Script {
           "size " +
           std::to_string(width_) + "," + std::to_string(height_) + "\n";
     }
-    out += "set output " + in_quotes(file) + "\nset multiplot\n";
+    out += "set output " + file_in_quotes(file) + "\nset multiplot\n";
     for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
       out += "reset\nset origin ";
       number(out, static_cast<double>(static_cast<int>(i) % columns_) / columns_);

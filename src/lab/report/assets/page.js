@@ -212,7 +212,7 @@ function onPaper(on) {
     if (on) {
       const columns = Math.max(1, Math.min(figure.columns, figure.panels.length));
       const width = Math.min(square ? 420 : 560, 700 / columns - 12);
-      chart.resize(width, width * (square ? 1 : columns > 1 ? 0.75 : 0.55));
+      chart.resize(width, width * (square ? 1 : [0.55, 0.72, 0.92][Math.min(columns, 3) - 1]));
     } else {
       chart.resize();
     }
