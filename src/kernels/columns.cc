@@ -34,6 +34,7 @@ bool AllFinite(const T* const* rows, std::size_t n, std::size_t begin, std::size
       s2 = hn::Add(s2, hn::Mul(zero, hn::LoadU(d, x + j + 2 * N)));
       s3 = hn::Add(s3, hn::Mul(zero, hn::LoadU(d, x + j + 3 * N)));
     }
+    for (; j + N <= end; j += N) s0 = hn::Add(s0, hn::Mul(zero, hn::LoadU(d, x + j)));
     for (; j < end; ++j) tail += x[j] * T{0};
   }
   const auto sum = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));

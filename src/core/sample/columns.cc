@@ -18,7 +18,7 @@ template <Real T>
 Count register_median(const Input<T>& input, std::span<T> out) {
   constexpr std::size_t kStep = 4 * kBlock;
   const Chunks chunks = chunks_for(input.d);
-  std::vector<Count> seen(chunks.count);
+  SmallVector<Count, 2> seen(chunks.count);
   for_each(input.pool, chunks.count, [&](std::size_t c) {
     Block<T> block(input);
     for (std::size_t begin = chunks.begin(c); begin < chunks.end(c); begin += kStep) {
