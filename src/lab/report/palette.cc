@@ -20,7 +20,9 @@ constexpr std::array kKnown = {
     Look{"normalized", "#7f3b08", "#d8a25c", Dash::dashed},
     Look{"lp", "#6a51a3", "#b6a3f2"},
     // Several samples per step: grey.
+    Look{"smgd-median", "#333333", "#f0f0f0"},
     Look{"smgd-l1", "#333333", "#f0f0f0"},
+    Look{"smgd-geometric-median", "#6e6e6e", "#b8b8b8", Dash::dashed},
     Look{"smgd-l2", "#6e6e6e", "#b8b8b8", Dash::dashed},
     Look{"smgd-mean", "#9a9a9a", "#8a8a8a", Dash::dotted},
     // Sample estimators and aggregators.
