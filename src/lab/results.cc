@@ -86,7 +86,8 @@ void append_rows(std::string& text, const Group& group) {
 
 Stats stats_of(std::span<double> values) {
   Stats s{kNaN, kNaN, kNaN, kNaN, kNaN, 0, 0};
-  const auto gone = std::ranges::remove_if(values, [](double x) { return std::isnan(x); });
+  const auto gone =
+      std::ranges::remove_if(values, [](double x) { return std::isnan(x) || x == kFailed; });
   const std::span<double> finite(values.begin(), gone.begin());
   s.n = finite.size();
   s.diverged = values.size() - s.n;
@@ -141,7 +142,9 @@ std::string results_csv(const Results& results) {
         text += head;
         text += std::to_string(run);
         text += tail;
-        if (std::isnan(value)) {
+        if (value == kFailed) {
+          text += "failed";
+        } else if (std::isnan(value)) {
           text += "diverged";
         } else {
           append_number(text, value);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +13,11 @@
 
 namespace medgrad::lab {
 
-// Of the values of some runs. A diverged run (NaN) counts in `diverged` and nowhere else.
+// In the place of a value: the run has diverged, or its method has thrown an Error.
+inline constexpr double kDiverged = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kFailed = -std::numeric_limits<double>::infinity();
+
+// Of the values of some runs. A diverged or failed run counts in `diverged` and nowhere else.
 struct Stats {
   double mean = 0, median = 0, min = 0, max = 0;
   double se = 0;  // sd / sqrt(n), the standard error of the mean; NaN for n < 2
