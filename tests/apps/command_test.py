@@ -75,7 +75,7 @@ class Everything(CommandTest):
         self.assertRegex(self.good("--version"), rb"^medgrad \d+\.\d+\.\d+\n$")
         for arguments in ([], ["--help"], ["help"]):
             self.assertIn(b"estimate", self.good(*arguments))
-        for command in ("list", "doctor", "prox", "project", "estimate", "aggregate"):
+        for command in ("list", "doctor", "prox", "project", "estimate", "aggregate", "report"):
             text = self.good(command, "--help").decode()
             self.assertTrue(text.startswith(f"usage: medgrad {command} "))
             for option in ("--seed", "--threads", "--quiet", "--help"):

@@ -1,0 +1,74 @@
+// medgrad report: the HTML page of any result folders, side by side where they repeat an
+// experiment.
+#include "lab/report/report.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "command.h"
+#include "lab/report/gnuplot.h"
+#include "medgrad/error.h"
+#include "streams.h"
+
+namespace medgrad::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Report final : public Command {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "report"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "Writes one HTML page about result folders; runs of the same experiment are compared.";
+  }
+  [[nodiscard]] std::string_view usage() const override {
+    return "DIR... [--out FILE] [--svg] [--pdf]";
+  }
+  void declare(Options& options) override {
+    options.arguments("DIR", folders_, "a result folder, or a folder of result folders");
+    options.value("--out", out_, "FILE",
+                  "the page (default: index.html in DIR; with several, report.html here)");
+    options.flag("--svg", svg_, "also draw the figures as SVG files, into their result folders");
+    options.flag("--pdf", pdf_, "also draw the figures as PDF files, into their result folders");
+  }
+
+  void run(const Common& common) override {
+    if (folders_.empty())
+      throw Error("DIR is missing: which result folders? See medgrad report --help.");
+    const std::vector<fs::path> places(folders_.begin(), folders_.end());
+    const std::vector<lab::ReportSection> sections = lab::load_sections(places);
+    const fs::path file = !out_.empty()        ? fs::path(out_)
+                          : places.size() == 1 ? places.front() / "index.html"
+                                               : fs::path("report.html");
+    std::string command = "medgrad report";
+    for (const std::string& folder : folders_) command += " " + folder;
+    lab::write_report(file, sections, {.command = command});
+    if (svg_ || pdf_) draw(common, sections);
+    if (!common.quiet && out_ != "-") std::cerr << "Wrote " << file.string() << "\n";
+  }
+
+ private:
+  // Each figure's files belong into its result folder.
+  void draw(const Common& common, const std::vector<lab::ReportSection>& sections) const {
+    std::vector<std::vector<lab::Figure>> figures;
+    std::vector<lab::Drawing> drawings;
+    figures.reserve(sections.size());
+    for (const lab::ReportSection& section : sections) {
+      if (section.figures.empty()) continue;
+      figures.push_back(lab::figures_from_json(section.figures));
+      drawings.push_back({figures.back(), section.folder});
+    }
+    const std::string problem = lab::draw(drawings, {.svg = svg_, .pdf = pdf_});
+    if (!problem.empty()) warn(common, problem);
+  }
+
+  std::vector<std::string> folders_;
+  std::string out_;
+  bool svg_ = false, pdf_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_report() { return std::make_unique<Report>(); }
+
+}  // namespace medgrad::app

@@ -1,0 +1,136 @@
+// figures.js: sections to experiments, their figures put together from one or several runs, and how each key looks.
+
+// Sections with the same name are runs of one experiment.
+function groupSections(sections) {
+  const experiments = new Map();
+  for (const section of sections) {
+    if (!experiments.has(section.name)) experiments.set(section.name, { name: section.name, runs: [] });
+    experiments.get(section.name).runs.push(section);
+  }
+  return [...experiments.values()].map((experiment) => {
+    const first = experiment.runs[0].summary ?? {};
+    const figures = mergeFigures(experiment.runs);
+    const all = figures.flatMap((figure) => figure.panels.flatMap((panel) => panel.series));
+    return {
+      ...experiment,
+      id: slug(experiment.name),
+      title: first.title || experiment.name,
+      description: first.description ?? '',
+      compared: experiment.runs.length > 1,
+      figures,
+      keys: legendOf(all),
+      hasRange: all.some((series) => series.low),
+      hasError: all.some((series) => series.se),
+      hiddenKeys: new Set(),
+      hiddenRuns: new Set(),
+    };
+  });
+}
+
+const numbers = (list) => (list && list.length ? Float64Array.from(list, toNumber) : null);
+
+// Panels with the same ids lie on top of each other; heat maps of several runs side by side.
+function mergeFigures(runs) {
+  const merged = new Map();
+  runs.forEach((run, index) => {
+    for (const figure of run.figures?.figures ?? []) {
+      if (!merged.has(figure.id)) {
+        merged.set(figure.id, { id: figure.id, title: figure.title, caption: figure.caption, columns: figure.columns ?? 2, panels: [] });
+      }
+      const { panels } = merged.get(figure.id);
+      for (const panel of figure.panels ?? []) {
+        let target = panel.heat ? null : panels.find((other) => other.id === panel.id && !other.heat);
+        if (!target) {
+          target = { ...panel, x: panel.x ?? {}, y: panel.y ?? {}, series: [], run: index };
+          if (panel.heat) {
+            target.heat = { ...panel.heat, z: Float64Array.from(panel.heat.z, toNumber) };
+            if (runs.length > 1) target.title = [panel.title, run.label].filter(Boolean).join(' · ');
+          }
+          panels.push(target);
+        }
+        for (const series of panel.series ?? []) target.series.push(readSeries(series, run, index, runs.length > 1));
+      }
+    }
+  });
+  return [...merged.values()];
+}
+
+function readSeries(series, run, index, compared) {
+  return {
+    method: series.name || series.key,
+    name: compared ? `${series.name || series.key} · ${run.label}` : series.name || series.key,
+    key: series.key ?? '',
+    run: index,
+    style: series.style ?? 'line',
+    shade: series.shade ?? 1,
+    x: Float64Array.from(series.x ?? [], toNumber),
+    y: Float64Array.from(series.y ?? [], toNumber),
+    low: numbers(series.low),
+    high: numbers(series.high),
+    se: numbers(series.se),
+  };
+}
+
+// One entry per key; where its curves have different names, what these begin with.
+function legendOf(all) {
+  const entries = new Map();
+  for (const { key, method, style } of all) {
+    const entry = entries.get(key);
+    if (!entry) {
+      entries.set(key, { key, name: method, style, differs: false });
+    } else if (entry.name !== method) {
+      let n = 0;
+      while (n < entry.name.length && entry.name[n] === method[n]) n += 1;
+      entry.name = entry.name.slice(0, n);
+      entry.differs = true;
+    }
+  }
+  for (const entry of entries.values()) {
+    if (entry.differs) entry.name = entry.name.replace(/(.)[,(:][^,(:]*$/, '$1').replace(/[\s,(:=]+$/, '');
+    if (!entry.name) entry.name = entry.key;
+  }
+  return [...entries.values()];
+}
+
+// ---- Looks ------------------------------------------------------------------------------------
+
+const looks = new Map(report.looks.map((look) => [look.key, look]));
+let nextLook = 0;
+function lookOf(key) {
+  if (!looks.has(key)) {
+    looks.set(key, report.others[nextLook % report.others.length]);
+    nextLook += 1;
+  }
+  return looks.get(key);
+}
+
+const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+function mix(hex, other, part) {
+  const b = channels(other);
+  return `#${channels(hex).map((a, i) => Math.round(a + (b[i] - a) * part).toString(16).padStart(2, '0')).join('')}`;
+}
+const transparent = (hex, opacity) => `rgba(${channels(hex).join(', ')}, ${opacity})`;
+
+// Paler for a lower shade, and for the later ones of several runs.
+function colourOf(series, theme) {
+  const pale = 0.72 * (1 - Math.max(0, Math.min(1, series.shade)));
+  const later = Math.min(0.2 * series.run, 0.5);
+  return mix(lookOf(series.key)[theme.name], theme.surface, Math.max(pale, later));
+}
+
+const runDashes = [null, [6, 4], [2, 3], [9, 3, 2, 3], [12, 5]];
+function dashOf(series) {
+  if (series.run > 0) return runDashes[series.run % runDashes.length] ?? [4, 2];
+  const own = lookOf(series.key).dash;
+  return series.style === 'dashed' && !own.length ? [7, 4] : own;
+}
+
+// ---- Themes -----------------------------------------------------------------------------------
+
+const darkPreference = window.matchMedia('(prefers-color-scheme: dark)');
+const themes = {
+  light: { name: 'light', surface: '#ffffff', text: '#1d2733', muted: '#5b6875', grid: '#e6eaee', axis: '#aab4be', raised: 'rgba(255,255,255,0.97)' },
+  dark: { name: 'dark', surface: '#161c23', text: '#e4eaf0', muted: '#9aa8b5', grid: '#29323c', axis: '#4b5865', raised: 'rgba(32,40,49,0.97)' },
+};
+let printing = false;
+const currentTheme = () => (darkPreference.matches && !printing ? themes.dark : themes.light);
