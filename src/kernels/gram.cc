@@ -96,25 +96,66 @@ void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes
   }
 }
 
-void AddSquares(const double* tile, std::size_t n, std::size_t width, double* lanes) {
-  for (std::size_t i = 0; i < n; ++i)
-    AddProducts<1>(tile + i * width, tile + i * width, width, lanes + i * kLanes);
+// Lanes [part, part + kParts * N) of one row, in registers all the way.
+template <std::size_t kParts, class T>
+void AddSquaredParts(const T* HWY_RESTRICT x, std::size_t count, const T* HWY_RESTRICT centre,
+                     Scaling scaling, double scale, std::size_t part, double* HWY_RESTRICT lanes) {
+  const hn::CappedTag<double, kLanes> d;
+  const std::size_t N = hn::Lanes(d);
+  hn::Vec<decltype(d)> sum[kParts];
+  for (std::size_t k = 0; k < kParts; ++k) sum[k] = hn::LoadU(d, lanes + part + k * N);
+  for (std::size_t j = part; j + kLanes <= count + part; j += kLanes) {
+    for (std::size_t k = 0; k < kParts; ++k) {
+      const std::size_t at = j + k * N;
+      const auto v = Difference(d, x + at, centre == nullptr ? nullptr : centre + at, scaling,
+                                hn::Set(d, scale));
+      sum[k] = hn::Add(sum[k], hn::Mul(v, v));
+    }
+  }
+  for (std::size_t k = 0; k < kParts; ++k) hn::StoreU(sum[k], d, lanes + part + k * N);
 }
 
 template <class T>
-void AddMultiple(const T* x, std::size_t count, const T* anchor, double coefficient,
-                 Scaling scaling, double scale, double* sum) {
-  const hn::ScalableTag<double> d;
+void AddSquaredDistances(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
+                         const double* scales, double* lanes) {
+  constexpr std::size_t kN = hn::MaxLanes(hn::CappedTag<double, kLanes>());
+  constexpr std::size_t kParts = kLanes / kN < 4 ? kLanes / kN : 4;
   const hn::CappedTag<double, 1> one;
-  const auto pass = [&](auto tag, std::size_t j) {
-    const T* const c = anchor == nullptr ? nullptr : anchor + j;
-    const auto term =
-        hn::Mul(hn::Set(tag, coefficient), Difference(tag, x + j, c, scaling, hn::Set(tag, scale)));
-    hn::StoreU(hn::Add(hn::LoadU(tag, sum + j), term), tag, sum + j);
-  };
-  std::size_t j = 0;
-  for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) pass(d, j);
-  for (; j < count; ++j) pass(one, j);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Scaling scaling = ScalingBy(scales, i);
+    const double scale = scales == nullptr ? 1.0 : scales[i];
+    double* const own = lanes + i * kLanes;
+    for (std::size_t part = 0; part < kLanes; part += kParts * kN)
+      AddSquaredParts<kParts>(rows[i], count, centre, scaling, scale, part, own);
+    for (std::size_t j = count / kLanes * kLanes; j < count; ++j) {
+      const auto v = Difference(one, rows[i] + j, centre == nullptr ? nullptr : centre + j, scaling,
+                                hn::Set(one, scale));
+      own[j % kLanes] += hn::GetLane(hn::Mul(v, v));
+    }
+  }
+}
+
+// The sums over all rows for K vectors of columns from j on, in registers.
+template <std::size_t K, class D, class T>
+HWY_INLINE void SumColumns(D d, const T* const* rows, std::size_t n, std::size_t j, const T* anchor,
+                           const double* coefficients, const double* scales, double* sum) {
+  using V = hn::Vec<D>;
+  const std::size_t N = hn::Lanes(d);
+  V acc[K];
+  for (std::size_t k = 0; k < K; ++k) acc[k] = hn::Zero(d);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (coefficients[i] == 0) continue;
+    const Scaling scaling = ScalingBy(scales, i);
+    const V coefficient = hn::Set(d, coefficients[i]);
+    const V scale = hn::Set(d, scales == nullptr ? 1.0 : scales[i]);
+    for (std::size_t k = 0; k < K; ++k) {
+      const std::size_t at = j + k * N;
+      const V v =
+          Difference(d, rows[i] + at, anchor == nullptr ? nullptr : anchor + at, scaling, scale);
+      acc[k] = hn::Add(acc[k], hn::Mul(coefficient, v));
+    }
+  }
+  for (std::size_t k = 0; k < K; ++k) hn::StoreU(acc[k], d, sum + j + k * N);
 }
 
 // Stores double as T.
@@ -144,15 +185,15 @@ HWY_INLINE void FinishSum(D d, const T* anchor, const double* sum, std::size_t j
 template <class T>
 void Combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
              const double* coefficients, const double* scales, double* sum, T* out, double* error) {
-  std::fill(sum, sum + count, 0.0);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (coefficients[i] == 0) continue;
-    AddMultiple(rows[i], count, anchor, coefficients[i], ScalingBy(scales, i),
-                scales == nullptr ? 1.0 : scales[i], sum);
-  }
   const hn::CappedTag<double, kLanes> d;
   const hn::CappedTag<double, 1> one;
+  const std::size_t N = hn::Lanes(d);
   std::size_t j = 0;
+  for (; j + 4 * N <= count; j += 4 * N)
+    SumColumns<4>(d, rows, n, j, anchor, coefficients, scales, sum);
+  for (; j + N <= count; j += N) SumColumns<1>(d, rows, n, j, anchor, coefficients, scales, sum);
+  for (; j < count; ++j) SumColumns<1>(one, rows, n, j, anchor, coefficients, scales, sum);
+  j = 0;
   for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) FinishSum(d, anchor, sum, j, out, error);
   for (; j < count; ++j) FinishSum(one, anchor, sum, j, out, error);
 }
@@ -164,6 +205,14 @@ void CentredTileF32(const float* const* rows, std::size_t n, std::size_t count, 
 void CentredTileF64(const double* const* rows, std::size_t n, std::size_t count,
                     const double* centre, const double* scales, std::size_t width, double* tile) {
   CentredTile(rows, n, count, centre, scales, width, tile);
+}
+void AddSquaredDistancesF32(const float* const* rows, std::size_t n, std::size_t count,
+                            const float* centre, const double* scales, double* lanes) {
+  AddSquaredDistances(rows, n, count, centre, scales, lanes);
+}
+void AddSquaredDistancesF64(const double* const* rows, std::size_t n, std::size_t count,
+                            const double* centre, const double* scales, double* lanes) {
+  AddSquaredDistances(rows, n, count, centre, scales, lanes);
 }
 void CombineF32(const float* const* rows, std::size_t n, std::size_t count, const float* anchor,
                 const double* coefficients, const double* scales, double* sum, float* out,
@@ -184,7 +233,8 @@ namespace medgrad::kernels {
 HWY_EXPORT(CentredTileF32);
 HWY_EXPORT(CentredTileF64);
 HWY_EXPORT(AddGram);
-HWY_EXPORT(AddSquares);
+HWY_EXPORT(AddSquaredDistancesF32);
+HWY_EXPORT(AddSquaredDistancesF64);
 HWY_EXPORT(CombineF32);
 HWY_EXPORT(CombineF64);
 
@@ -204,9 +254,17 @@ void add_gram(const double* tile, std::size_t n, std::size_t width, double* lane
   simd_ready();
   HWY_DYNAMIC_DISPATCH(AddGram)(tile, n, width, lanes);
 }
-void add_squares(const double* tile, std::size_t n, std::size_t width, double* lanes) {
+template <>
+void add_squared_distances(const float* const* rows, std::size_t n, std::size_t count,
+                           const float* centre, const double* scales, double* lanes) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(AddSquares)(tile, n, width, lanes);
+  HWY_DYNAMIC_DISPATCH(AddSquaredDistancesF32)(rows, n, count, centre, scales, lanes);
+}
+template <>
+void add_squared_distances(const double* const* rows, std::size_t n, std::size_t count,
+                           const double* centre, const double* scales, double* lanes) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(AddSquaredDistancesF64)(rows, n, count, centre, scales, lanes);
 }
 template <>
 void combine(const float* const* rows, std::size_t n, std::size_t count, const float* anchor,

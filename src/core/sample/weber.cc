@@ -22,12 +22,14 @@ double dot(const Vector& a, const Vector& b) {
 }
 double length(const Vector& a) { return std::sqrt(dot(a, a)); }
 
+// kFixed is the dimension where it is one of the small ones, known to the compiler; else 0.
+template <std::size_t kFixed>
 class Solver {
  public:
   explicit Solver(const WeberProblem& problem)
       : problem_(problem),
         n_(problem.n),
-        k_(problem.k),
+        dimension_(problem.k),
         total_(std::accumulate(problem.weights.begin(), problem.weights.end(), 0.0)),
         y_(problem.points.begin(), problem.points.end()),
         anchor_(n_),
@@ -39,13 +41,14 @@ class Solver {
  private:
   // Everything about a point z: distances, unit vectors to it, gradient.
   struct State {
-    explicit State(const Solver& s) : z(s.k_), r(s.n_), unit(s.n_ * s.k_), pull(s.n_), g(s.k_) {}
+    explicit State(const Solver& s) : z(s.k()), r(s.n_), unit(s.n_ * s.k()), pull(s.n_), g(s.k()) {}
     Vector z, r;
     Matrix unit;
     Vector pull, g;
     double f = 0;
   };
 
+  [[nodiscard]] std::size_t k() const { return kFixed > 0 ? kFixed : dimension_; }
   [[nodiscard]] bool huber() const { return problem_.mu > 0; }
   void evaluate(State& s) const;
   void anchor_at(std::size_t a);
@@ -65,7 +68,7 @@ class Solver {
   [[nodiscard]] WeberSolution finish(int iterations, Stop stop);
 
   const WeberProblem& problem_;
-  std::size_t n_, k_;
+  std::size_t n_, dimension_;
   double total_;
   Matrix y_;                      // the points, relative to the anchor
   std::size_t anchor_;            // n where there is none yet
@@ -77,14 +80,15 @@ class Solver {
 
 // pull_i = omega_i / r_i (Huber: omega_i min(1, mu / r_i)), g = sum pull_i (z - x_i). A point at
 // distance zero has no direction and is left out.
-void Solver::evaluate(State& s) const {
+template <std::size_t kFixed>
+void Solver<kFixed>::evaluate(State& s) const {
   std::fill(s.g.begin(), s.g.end(), 0.0);
   s.f = 0;
   for (std::size_t i = 0; i < n_; ++i) {
-    double* const u = s.unit.data() + i * k_;
+    double* const u = s.unit.data() + i * k();
     double square = 0;
-    for (std::size_t j = 0; j < k_; ++j) {
-      u[j] = s.z[j] - y_[i * k_ + j];
+    for (std::size_t j = 0; j < k(); ++j) {
+      u[j] = s.z[j] - y_[i * k() + j];
       square += u[j] * u[j];
     }
     const double r = s.r[i] = std::sqrt(square), w = problem_.weights[i], mu = problem_.mu;
@@ -94,7 +98,7 @@ void Solver::evaluate(State& s) const {
     if (r == 0) continue;
     // A multiplication in place of k divisions, wherever 1 / r is a number.
     const double inverse = r > 1e-300 ? 1 / r : 0;
-    for (std::size_t j = 0; j < k_; ++j) {
+    for (std::size_t j = 0; j < k(); ++j) {
       u[j] = inverse > 0 ? u[j] * inverse : u[j] / r;
       s.g[j] += force * u[j];
     }
@@ -102,13 +106,14 @@ void Solver::evaluate(State& s) const {
 }
 
 // Moves the origin to point a; z keeps its place.
-void Solver::anchor_at(std::size_t a) {
+template <std::size_t kFixed>
+void Solver<kFixed>::anchor_at(std::size_t a) {
   if (a == anchor_) return;
-  for (std::size_t j = 0; j < k_; ++j) at_->z[j] -= y_[a * k_ + j];
+  for (std::size_t j = 0; j < k(); ++j) at_->z[j] -= y_[a * k() + j];
   const double* const original = problem_.points.data();
   for (std::size_t i = 0; i < n_; ++i) {
-    for (std::size_t j = 0; j < k_; ++j)
-      y_[i * k_ + j] = original[i * k_ + j] - original[a * k_ + j];
+    for (std::size_t j = 0; j < k(); ++j)
+      y_[i * k() + j] = original[i * k() + j] - original[a * k() + j];
   }
   anchor_ = a;
   evaluate(*at_);
@@ -118,7 +123,8 @@ void Solver::anchor_at(std::size_t a) {
 // (coinciding points pool their weights). If so, goes there and returns true. If not, and x_a is
 // not worse than z, goes there and leaves it by their step (|R| - omega_a) / sum(omega_i / r_i)
 // along R, which decreases f.
-bool Solver::test_anchor() {
+template <std::size_t kFixed>
+bool Solver<kFixed>::test_anchor() {
   if (tested_[anchor_]) return false;
   tested_[anchor_] = true;
   std::fill(trial_->z.begin(), trial_->z.end(), 0.0);
@@ -133,7 +139,7 @@ bool Solver::test_anchor() {
   if (!optimal && trial_->f > at_->f) return false;
   if (!optimal) {
     const double step = (pull - here) / stiffness;
-    for (std::size_t j = 0; j < k_; ++j) trial_->z[j] = -step / pull * trial_->g[j];
+    for (std::size_t j = 0; j < k(); ++j) trial_->z[j] = -step / pull * trial_->g[j];
     evaluate(*trial_);
   }
   std::swap(at_, trial_);
@@ -141,40 +147,42 @@ bool Solver::test_anchor() {
 }
 
 // H = sum pull_i (I - u_i u_i^T); within mu of a point Huber's function has H = omega_i I.
-void Solver::hessian_times(const Vector& v, Vector& out) const {
+template <std::size_t kFixed>
+void Solver<kFixed>::hessian_times(const Vector& v, Vector& out) const {
   std::fill(out.begin(), out.end(), 0.0);
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* const u = at_->unit.data() + i * k_;
+    const double* const u = at_->unit.data() + i * k();
     double along = 0;
     if (!(huber() && at_->r[i] <= problem_.mu)) {
-      for (std::size_t j = 0; j < k_; ++j) along += u[j] * v[j];
+      for (std::size_t j = 0; j < k(); ++j) along += u[j] * v[j];
     }
-    for (std::size_t j = 0; j < k_; ++j) out[j] += at_->pull[i] * (v[j] - along * u[j]);
+    for (std::size_t j = 0; j < k(); ++j) out[j] += at_->pull[i] * (v[j] - along * u[j]);
   }
 }
 
 // p = -H^{-1} g by the factorisation H = L D L^T; false where H is singular or close to it.
-bool Solver::newton_by_cholesky(Vector& p) const {
+template <std::size_t kFixed>
+bool Solver<kFixed>::newton_by_cholesky(Vector& p) const {
   const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
-  Matrix h(k_ * k_);  // the lower triangle
+  Matrix h(k() * k());  // the lower triangle
   for (std::size_t i = 0; i < n_; ++i) {
     if (huber() && at_->r[i] <= problem_.mu) continue;
-    const double* const u = at_->unit.data() + i * k_;
-    for (std::size_t j = 0; j < k_; ++j) {
+    const double* const u = at_->unit.data() + i * k();
+    for (std::size_t j = 0; j < k(); ++j) {
       const double share = at_->pull[i] * u[j];
-      for (std::size_t l = 0; l <= j; ++l) h[j * k_ + l] -= share * u[l];
+      for (std::size_t l = 0; l <= j; ++l) h[j * k() + l] -= share * u[l];
     }
   }
   // Row by row: row[l] is first L_jl D_l, then L_jl; the diagonal holds the inverses of D.
-  for (std::size_t j = 0; j < k_; ++j) {
-    double* const row = h.data() + j * k_;
+  for (std::size_t j = 0; j < k(); ++j) {
+    double* const row = h.data() + j * k();
     double pivot = row[j] + stiffness, sum = -at_->g[j];
     for (std::size_t l = 1; l < j; ++l) {
-      const double* const above = h.data() + l * k_;
+      const double* const above = h.data() + l * k();
       for (std::size_t c = 0; c < l; ++c) row[l] -= row[c] * above[c];
     }
     for (std::size_t l = 0; l < j; ++l) {
-      const double entry = row[l] * h[l * k_ + l];
+      const double entry = row[l] * h[l * k() + l];
       pivot -= row[l] * entry;
       sum -= entry * p[l];
       row[l] = entry;
@@ -183,9 +191,9 @@ bool Solver::newton_by_cholesky(Vector& p) const {
     row[j] = 1 / pivot;
     p[j] = sum;
   }
-  for (std::size_t j = 0; j < k_; ++j) p[j] *= h[j * k_ + j];
-  for (std::size_t j = k_; j-- > 1;) {
-    for (std::size_t l = 0; l < j; ++l) p[l] -= h[j * k_ + l] * p[j];
+  for (std::size_t j = 0; j < k(); ++j) p[j] *= h[j * k() + j];
+  for (std::size_t j = k(); j-- > 1;) {
+    for (std::size_t l = 0; l < j; ++l) p[l] -= h[j * k() + l] * p[j];
   }
   return true;
 }
@@ -193,46 +201,49 @@ bool Solver::newton_by_cholesky(Vector& p) const {
 // -H^{-1} g; in a space of many dimensions, or where H is close to singular, by conjugate
 // gradients. Where H is singular (all points on a line through z), the Weiszfeld step -g / sum
 // pull_i.
-Vector Solver::newton_direction() const {
+template <std::size_t kFixed>
+Vector Solver<kFixed>::newton_direction() const {
   constexpr std::size_t kFew = 32;
-  Vector p(k_);
-  if (k_ <= kFew && newton_by_cholesky(p)) return p;
-  p.assign(k_, 0.0);
+  Vector p(k());
+  if (k() <= kFew && newton_by_cholesky(p)) return p;
+  p.assign(k(), 0.0);
   const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
-  Vector rest(k_), d(k_), hd(k_);
-  for (std::size_t j = 0; j < k_; ++j) d[j] = rest[j] = -at_->g[j];
+  Vector rest(k()), d(k()), hd(k());
+  for (std::size_t j = 0; j < k(); ++j) d[j] = rest[j] = -at_->g[j];
   double square = dot(rest, rest);
   const double enough = square * 1e-26;
-  for (std::size_t step = 0; step < 2 * k_ + 10 && square > enough; ++step) {
+  for (std::size_t step = 0; step < 2 * k() + 10 && square > enough; ++step) {
     hessian_times(d, hd);
     const double curvature = dot(d, hd);
     if (!(curvature > 1e-15 * stiffness * dot(d, d))) {
       if (step == 0) {
-        for (std::size_t j = 0; j < k_; ++j) p[j] = d[j] / stiffness;
+        for (std::size_t j = 0; j < k(); ++j) p[j] = d[j] / stiffness;
       }
       break;
     }
     const double t = square / curvature;
-    for (std::size_t j = 0; j < k_; ++j) {
+    for (std::size_t j = 0; j < k(); ++j) {
       p[j] += t * d[j];
       rest[j] -= t * hd[j];
     }
     const double next = dot(rest, rest), ratio = next / square;
-    for (std::size_t j = 0; j < k_; ++j) d[j] = rest[j] + ratio * d[j];
+    for (std::size_t j = 0; j < k(); ++j) d[j] = rest[j] + ratio * d[j];
     square = next;
   }
   return p;
 }
 
-double Solver::slope_at(const Vector& p, double t) {
-  for (std::size_t j = 0; j < k_; ++j) trial_->z[j] = at_->z[j] + t * p[j];
+template <std::size_t kFixed>
+double Solver<kFixed>::slope_at(const Vector& p, double t) {
+  for (std::size_t j = 0; j < k(); ++j) trial_->z[j] = at_->z[j] + t * p[j];
   evaluate(*trial_);
   return dot(trial_->g, p);
 }
 
 // Goes along p to where the slope has at most half its size. f is convex, so its slope tells more
 // than its value, which has no digits to spare when an outlier is far away.
-void Solver::move(const Vector& p) {
+template <std::size_t kFixed>
+void Solver<kFixed>::move(const Vector& p) {
   const double start = dot(at_->g, p);
   double t = 1, low = 0, low_slope = start, high = 0, high_slope = 0;
   for (int trial = 0; trial < 100; ++trial) {
@@ -257,13 +268,14 @@ void Solver::move(const Vector& p) {
 }
 
 // One step; false if no further decrease can be had in double precision.
-bool Solver::improve() {
+template <std::size_t kFixed>
+bool Solver<kFixed>::improve() {
   const double before = length(at_->g);
   if (before <= kEpsilon * total_) return false;
   Vector p = newton_direction();
   if (!(dot(p, at_->g) < 0)) {
     const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
-    for (std::size_t j = 0; j < k_; ++j) p[j] = -at_->g[j] / stiffness;
+    for (std::size_t j = 0; j < k(); ++j) p[j] = -at_->g[j] / stiffness;
   }
   if (before > 1e-9 * total_) {
     move(p);
@@ -284,7 +296,8 @@ bool Solver::improve() {
 
 // f* >= sum y_i (z - x_i) for any y_i with |y_i| <= omega_i that add up to zero. The gradients of
 // the terms nearly do: take their mean off, and scale back into the balls.
-double Solver::dual_bound() const {
+template <std::size_t kFixed>
+double Solver<kFixed>::dual_bound() const {
   Vector g = at_->g;
   double here = 0;
   for (std::size_t i = 0; i < n_; ++i) here += at_->r[i] == 0 ? problem_.weights[i] : 0;
@@ -295,23 +308,24 @@ double Solver::dual_bound() const {
   const double off = length(g);
   double moment = 0;
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* const u = at_->unit.data() + i * k_;
+    const double* const u = at_->unit.data() + i * k();
     double along = 0;
-    for (std::size_t j = 0; j < k_; ++j) along += g[j] * u[j];
+    for (std::size_t j = 0; j < k(); ++j) along += g[j] * u[j];
     moment += problem_.weights[i] * along * at_->r[i];
   }
   return (at_->f - moment / total_) / (1 + off / total_);
 }
 
 // The same with the conjugate |y|^2 / 2, |y| <= mu, of Huber's function.
-double Solver::huber_bound() const {
+template <std::size_t kFixed>
+double Solver<kFixed>::huber_bound() const {
   const double mean = length(at_->g) / total_;
   double longest = 0;
   Vector square(n_), along(n_);
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* const u = at_->unit.data() + i * k_;
+    const double* const u = at_->unit.data() + i * k();
     double cosine = 0;
-    for (std::size_t j = 0; j < k_; ++j) cosine += at_->g[j] / total_ * u[j];
+    for (std::size_t j = 0; j < k(); ++j) cosine += at_->g[j] / total_ * u[j];
     if (at_->r[i] == 0) cosine = 0;
     const double y = std::min(at_->r[i], problem_.mu);
     square[i] = std::max(0.0, y * y - 2 * y * cosine + mean * mean);
@@ -326,7 +340,8 @@ double Solver::huber_bound() const {
 }
 
 // Stationarity says z = sum pull_i x_i / sum pull_i.
-WeberSolution Solver::finish(int iterations, Stop stop) {
+template <std::size_t kFixed>
+WeberSolution Solver<kFixed>::finish(int iterations, Stop stop) {
   WeberSolution solution;
   solution.anchor = anchor_;
   solution.distances = at_->r;
@@ -343,7 +358,8 @@ WeberSolution Solver::finish(int iterations, Stop stop) {
   return solution;
 }
 
-WeberSolution Solver::run() {
+template <std::size_t kFixed>
+WeberSolution Solver<kFixed>::run() {
   evaluate(*at_);
   int iterations = 0;
   while (true) {
@@ -369,6 +385,19 @@ WeberSolution Solver::run() {
 
 }  // namespace
 
-WeberSolution solve(const WeberProblem& problem) { return Solver(problem).run(); }
+WeberSolution solve(const WeberProblem& problem) {
+  switch (problem.k) {
+    case 2:
+      return Solver<2>(problem).run();
+    case 3:
+      return Solver<3>(problem).run();
+    case 4:
+      return Solver<4>(problem).run();
+    case 5:
+      return Solver<5>(problem).run();
+    default:
+      return Solver<0>(problem).run();
+  }
+}
 
 }  // namespace medgrad::sample
