@@ -13,7 +13,8 @@ namespace medgrad::app {
 
 // Options that every command has.
 struct Common {
-  std::string seed = "0", threads = "0";
+  std::string seed;  // empty: not given
+  std::string threads = "0";
   bool quiet = false;
 };
 
@@ -52,6 +53,9 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_estimate();
 [[nodiscard]] std::unique_ptr<Command> make_aggregate();
 [[nodiscard]] std::unique_ptr<Command> make_noise();
+[[nodiscard]] std::unique_ptr<Command> make_theory();
+[[nodiscard]] std::unique_ptr<Command> make_reproduce();
+[[nodiscard]] std::unique_ptr<Command> make_run();
 [[nodiscard]] std::unique_ptr<Command> make_report();
 
 // Reads the arguments after the command's name and runs it, or prints its help. Throws Error where

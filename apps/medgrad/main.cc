@@ -26,6 +26,9 @@ Commands all_commands() {
   commands.push_back(make_estimate());
   commands.push_back(make_aggregate());
   commands.push_back(make_noise());
+  commands.push_back(make_theory());
+  commands.push_back(make_reproduce());
+  commands.push_back(make_run());
   commands.push_back(make_report());
   return commands;
 }

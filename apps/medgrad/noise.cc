@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "command.h"
+#include "json.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 #include "medgrad/registry.h"
@@ -19,11 +19,6 @@
 
 namespace medgrad::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// JSON has no infinities; they are words there.
-Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(text_of(x)); }
 
 // A function of a stable law, by the name of the action.
 struct Function {
@@ -132,7 +127,7 @@ void Noise::sample(const Common& common) const {
   if (!file_.empty() || !x_.empty())
     throw Error("noise sample reads nothing; it has no FILE or --x.");
   const std::uint64_t n = to_whole_number("-n", n_, 0), d = to_whole_number("-d", d_, 1);
-  const std::uint64_t seed = to_whole_number("--seed", common.seed, 0);
+  const std::uint64_t seed = common.seed.empty() ? 0 : to_whole_number("--seed", common.seed, 0);
   const std::uint64_t stream = to_whole_number("--stream", stream_, 0);
   if (d > (std::uint64_t{1} << 32))
     throw Error("-d is " + d_ + "; at most 4294967296 is possible.");

@@ -61,7 +61,7 @@ class Parser final : public Options {
     const std::vector<std::string> extras = app_.remaining();
     if (!extras.empty()) fail_extra(extras.front());
     check_not_empty();
-    (void)to_whole_number("--seed", common_.seed, 0);
+    if (!common_.seed.empty()) (void)to_whole_number("--seed", common_.seed, 0);
     (void)to_whole_number("--threads", common_.threads, 0);
     command_.run(common_);
   }

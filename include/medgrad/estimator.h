@@ -159,6 +159,7 @@ class OnlineEstimator {
 
  private:
   StepInfo take(std::span<T> w, double eta, std::span<const T> g);
+  void follow();  // the average goes after m
 
   OnlineMethod method_;
   EstimatorOptions options_;

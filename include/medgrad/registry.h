@@ -5,6 +5,7 @@
 // To add a member: one class under its formula, one entry here; nothing else needs to know.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "medgrad/error.h"
 #include "medgrad/estimator.h"
 #include "medgrad/noise.h"
 #include "medgrad/sample.h"
@@ -36,6 +38,11 @@ struct Parameter {
 
 using ParameterValues = std::map<std::string, double, std::less<>>;
 
+// Checks the given values (an unknown name, a missing required one or one out of range is an Error
+// that names `name`) and fills in defaults.
+[[nodiscard]] ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,
+                                       const ParameterValues& given);
+
 template <class Made>
 struct Entry {
   std::string_view name;                  // "vclip"
@@ -45,9 +52,9 @@ struct Entry {
   std::vector<Parameter> parameters;
   std::function<Made(const ParameterValues&)> build;  // gets every parameter, checked and filled in
 
-  // Checks the given values (an unknown name, a missing required one or one out of range is an
-  // Error), fills in defaults and builds.
-  [[nodiscard]] Made make(const ParameterValues& given) const;
+  [[nodiscard]] Made make(const ParameterValues& given) const {
+    return build(complete(name, parameters, given));
+  }
 };
 
 [[nodiscard]] std::span<const Entry<AnyDistance>> distances();
@@ -64,5 +71,19 @@ struct Entry {
 // The candidate with the smallest edit distance to `name`, for "did you mean".
 [[nodiscard]] std::string_view nearest(std::string_view name,
                                        std::span<const std::string_view> candidates);
+
+// The entry of that name or alias in a table of such; an Error as above, which calls it a `kind`.
+template <class Made>
+[[nodiscard]] const Entry<Made>& find_entry(std::span<const Entry<Made>> entries,
+                                            std::string_view kind, std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Entry<Made>& entry : entries) {
+    if (entry.name == name || std::ranges::count(entry.aliases, name) > 0) return entry;
+    known.push_back(entry.name);
+    known.insert(known.end(), entry.aliases.begin(), entry.aliases.end());
+  }
+  throw Error("'" + std::string(name) + "' is no " + std::string(kind) + "; the nearest is '" +
+              std::string(nearest(name, known)) + "' (medgrad list shows all).");
+}
 
 }  // namespace medgrad

@@ -7,7 +7,7 @@
 
 #include "core/overloaded.h"
 #include "core/text.h"
-#include "kernels/step.h"
+#include "kernels/short_step.h"
 #include "medgrad/error.h"
 #include "medgrad/thread_pool.h"
 
@@ -93,17 +93,22 @@ StepInfo OnlineEstimator<T>::take(std::span<T> w, double eta, std::span<const T>
   const StepOptions options{eta, options_.start, options_.non_finite, pool_};
   const StepInfo info = step<T>(method_, {&block, 1}, options, workspace_);
   ++steps_;
-  if (options_.average) {
-    // average <- average + (m - average) / t: a relaxation step like any other.
-    const kernels::Factor share{1 / static_cast<double>(steps_), 1};
-    const Chunks chunks = chunks_for(m_.size());
-    for_each(pool_, chunks.count, [&](std::size_t c) {
-      const std::size_t at = chunks.begin(c);
-      kernels::relax<T>({average_.data() + at, m_.data() + at, nullptr, chunks.end(c) - at}, {},
-                        share, nullptr);
-    });
-  }
+  if (options_.average) follow();
   return info;
+}
+
+// average <- average + (m - average) / t: a relaxation step like any other.
+template <Real T>
+void OnlineEstimator<T>::follow() {
+  const kernels::Factor share{1 / static_cast<double>(steps_), 1};
+  const kernels::Run<T> whole{average_.data(), m_.data(), nullptr, m_.size()};
+  if (whole.n <= kernels::kShort && kernels::relax_short(whole, {}, share.f).ordinary) return;
+  const Chunks chunks = chunks_for(whole.n);
+  for_each(pool_, chunks.count, [&](std::size_t c) {
+    const std::size_t at = chunks.begin(c);
+    kernels::relax<T>({whole.m + at, whole.g + at, nullptr, chunks.end(c) - at}, {}, share,
+                      nullptr);
+  });
 }
 
 template <Real T>

@@ -9,58 +9,12 @@ namespace medgrad {
 
 using kernels::ScaledNorm;
 
-// value / scale <= bound. bound * scale may underflow to 0 (then the norm is far above the bound,
-// as a scale below 1 comes with a norm above 2^400) or overflow to infinity (then it is far below).
-bool at_most(const ScaledNorm& norm, double bound) { return norm.value <= bound * norm.scale; }
-
-RadialStep scale_to(double radius, const ScaledNorm& norm) {
-  const double plain = radius / norm.get();
-  constexpr double kRoom = 0x1p900;
-  if (norm.scale == 1 && plain > 1 / kRoom && plain < kRoom) return {{plain, 1}, plain};
-  // Bring the norm to [1, 2) first; below 2^-1000 as far as powers of two go.
+// Brings the norm to [1, 2) first; below 2^-1000 as far as powers of two go.
+RadialStep scale_far(double radius, const ScaledNorm& norm) {
   const int exponent = std::ilogb(norm.value) - std::ilogb(norm.scale);
   const double scale = std::ldexp(1.0, std::min(-exponent, 1000));
   const double scaled = norm.value * std::ldexp(1.0, std::ilogb(scale) - std::ilogb(norm.scale));
-  return {{radius / scaled, scale}, plain};
-}
-
-RadialStep clip_to(double radius, const ScaledNorm& norm) {
-  if (at_most(norm, radius)) return {{1, 1}, 1, false};
-  RadialStep step = scale_to(radius, norm);
-  step.clipped = true;
-  return step;
-}
-
-RadialStep prox_step(const Squared&, double tau, const ScaledNorm&) {
-  const double f = tau / (1 + tau);
-  return {{f, 1}, f};
-}
-
-RadialStep prox_step(const L2&, double tau, const ScaledNorm& norm) { return clip_to(tau, norm); }
-
-RadialStep prox_step(const Huber& huber, double tau, const ScaledNorm& norm) {
-  if (at_most(norm, huber.mu() * (1 + tau))) return prox_step(Squared{}, tau, norm);
-  RadialStep step = scale_to(huber.mu() * tau, norm);
-  step.clipped = true;
-  return step;
-}
-
-RadialStep subgradient_step(const Squared&, double tau, const ScaledNorm&) {
-  return {{tau, 1}, tau};
-}
-
-RadialStep subgradient_step(const L2&, double tau, const ScaledNorm& norm) {
-  if (norm.value == 0) return {{0, 1}, 0};
-  RadialStep step = scale_to(tau, norm);
-  step.clipped = !at_most(norm, tau);
-  return step;
-}
-
-RadialStep subgradient_step(const Huber& huber, double tau, const ScaledNorm& norm) {
-  if (at_most(norm, huber.mu())) return {{tau, 1}, tau};
-  RadialStep step = scale_to(tau * huber.mu(), norm);
-  step.clipped = true;
-  return step;
+  return {{radius / scaled, scale}, radius / norm.get()};
 }
 
 template <Real T>

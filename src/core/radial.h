@@ -17,25 +17,69 @@ struct RadialStep {
   bool clipped = false;
 };
 
-[[nodiscard]] bool at_most(const kernels::ScaledNorm& norm, double bound);
+// value / scale <= bound. bound * scale may underflow to 0 (then the norm is far above the bound,
+// as a scale below 1 comes with a norm above 2^400) or overflow to infinity (then it is far below).
+[[nodiscard]] inline bool at_most(const kernels::ScaledNorm& norm, double bound) {
+  return norm.value <= bound * norm.scale;
+}
+
+// scale_to() where the quotient or the norm is near the ends of the range.
+[[nodiscard]] RadialStep scale_far(double radius, const kernels::ScaledNorm& norm);
 
 // radius / |v|, so that the scaled v has norm `radius`; |v| > 0.
-[[nodiscard]] RadialStep scale_to(double radius, const kernels::ScaledNorm& norm);
+[[nodiscard]] inline RadialStep scale_to(double radius, const kernels::ScaledNorm& norm) {
+  constexpr double kRoom = 0x1p900;
+  const double plain = radius / norm.value;
+  if (norm.scale == 1 && plain > 1 / kRoom && plain < kRoom) return {{plain, 1}, plain};
+  return scale_far(radius, norm);
+}
+
+// The same for a v that was cut.
+[[nodiscard]] inline RadialStep cut_to(double radius, const kernels::ScaledNorm& norm) {
+  RadialStep step = scale_to(radius, norm);
+  step.clipped = true;
+  return step;
+}
+
 // min(1, radius / |v|): the projection onto the 2-ball.
-[[nodiscard]] RadialStep clip_to(double radius, const kernels::ScaledNorm& norm);
+[[nodiscard]] inline RadialStep clip_to(double radius, const kernels::ScaledNorm& norm) {
+  if (at_most(norm, radius)) return {{1, 1}, 1, false};
+  return cut_to(radius, norm);
+}
 
 // v + prox_{tau D}(-v) = f v, f =
 //   Squared: tau / (1 + tau)     L2: min(1, tau/|v|)     Huber: mu tau / max(|v|, mu (1 + tau))
-[[nodiscard]] RadialStep prox_step(const Squared&, double tau, const kernels::ScaledNorm& norm);
-[[nodiscard]] RadialStep prox_step(const L2&, double tau, const kernels::ScaledNorm& norm);
-[[nodiscard]] RadialStep prox_step(const Huber&, double tau, const kernels::ScaledNorm& norm);
+[[nodiscard]] inline RadialStep prox_step(const Squared&, double tau, const kernels::ScaledNorm&) {
+  const double f = tau / (1 + tau);
+  return {{f, 1}, f};
+}
+[[nodiscard]] inline RadialStep prox_step(const L2&, double tau, const kernels::ScaledNorm& norm) {
+  return clip_to(tau, norm);
+}
+[[nodiscard]] inline RadialStep prox_step(const Huber& huber, double tau,
+                                          const kernels::ScaledNorm& norm) {
+  if (at_most(norm, huber.mu() * (1 + tau))) return prox_step(Squared{}, tau, norm);
+  return cut_to(huber.mu() * tau, norm);
+}
 
 // -tau u for u in the subdifferential at -v = f v, f =
 //   Squared: tau                 L2: tau/|v|, 0 at 0     Huber: tau min(1, mu/|v|)
-[[nodiscard]] RadialStep subgradient_step(const Squared&, double tau, const kernels::ScaledNorm&);
-[[nodiscard]] RadialStep subgradient_step(const L2&, double tau, const kernels::ScaledNorm& norm);
-[[nodiscard]] RadialStep subgradient_step(const Huber&, double tau,
-                                          const kernels::ScaledNorm& norm);
+[[nodiscard]] inline RadialStep subgradient_step(const Squared&, double tau,
+                                                 const kernels::ScaledNorm&) {
+  return {{tau, 1}, tau};
+}
+[[nodiscard]] inline RadialStep subgradient_step(const L2&, double tau,
+                                                 const kernels::ScaledNorm& norm) {
+  if (norm.value == 0) return {{0, 1}, 0};
+  RadialStep step = scale_to(tau, norm);
+  step.clipped = !at_most(norm, tau);
+  return step;
+}
+[[nodiscard]] inline RadialStep subgradient_step(const Huber& huber, double tau,
+                                                 const kernels::ScaledNorm& norm) {
+  if (at_most(norm, huber.mu())) return {{tau, 1}, tau};
+  return cut_to(tau * huber.mu(), norm);
+}
 
 // |x|_2 over one span.
 template <Real T>

@@ -277,19 +277,6 @@ std::vector<Entry<NoiseModel>> make_noises() {
 
 // ---- Look-up ------------------------------------------------------------------------------------
 
-template <class Made>
-const Entry<Made>& find(std::span<const Entry<Made>> entries, std::string_view kind,
-                        std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const Entry<Made>& entry : entries) {
-    if (entry.name == name || std::ranges::count(entry.aliases, name) > 0) return entry;
-    known.push_back(entry.name);
-    known.insert(known.end(), entry.aliases.begin(), entry.aliases.end());
-  }
-  throw Error("'" + std::string(name) + "' is no " + std::string(kind) + "; the nearest is '" +
-              std::string(nearest(name, known)) + "' (medgrad list shows all).");
-}
-
 // Insertions, deletions, replacements and swaps of neighbours that turn a into b.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, last, row(b.size() + 1);
@@ -331,8 +318,8 @@ void Parameter::check(double value) const {
               ".");
 }
 
-template <class Made>
-Made Entry<Made>::make(const ParameterValues& given) const {
+ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,
+                         const ParameterValues& given) {
   for (const auto& [key, value] : given) {
     const auto known = std::ranges::find(parameters, key, &Parameter::name);
     if (known == parameters.end()) {
@@ -354,7 +341,7 @@ Made Entry<Made>::make(const ParameterValues& given) const {
     parameter.check(value);
     values.emplace(parameter.name, value);
   }
-  return build(values);
+  return values;
 }
 
 std::span<const Entry<AnyDistance>> distances() {
@@ -375,24 +362,21 @@ std::span<const Entry<NoiseModel>> noises() {
 }
 
 const Entry<AnyDistance>& find_distance(std::string_view name) {
-  return find(distances(), "distance", name);
+  return find_entry(distances(), "distance", name);
 }
 const Entry<OnlineMethod>& find_online_method(std::string_view name) {
-  return find(online_methods(), "online method", name);
+  return find_entry(online_methods(), "online method", name);
 }
 const Entry<SampleMethod>& find_sample_method(std::string_view name) {
-  return find(sample_methods(), "aggregator", name);
+  return find_entry(sample_methods(), "aggregator", name);
 }
-const Entry<NoiseModel>& find_noise(std::string_view name) { return find(noises(), "noise", name); }
+const Entry<NoiseModel>& find_noise(std::string_view name) {
+  return find_entry(noises(), "noise", name);
+}
 
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
   return *std::ranges::min_element(
       candidates, {}, [&](std::string_view candidate) { return edit_distance(name, candidate); });
 }
-
-template struct Entry<AnyDistance>;
-template struct Entry<OnlineMethod>;
-template struct Entry<SampleMethod>;
-template struct Entry<NoiseModel>;
 
 }  // namespace medgrad

@@ -9,6 +9,7 @@
 
 #include "core/lanes.h"
 #include "core/radial.h"
+#include "kernels/short_step.h"
 #include "medgrad/error.h"
 #include "medgrad/estimator.h"
 #include "medgrad/thread_pool.h"
@@ -19,6 +20,7 @@ namespace {
 using kernels::Mode;
 using kernels::Run;
 using kernels::ScaledNorm;
+using kernels::Seen;
 using kernels::Tally;
 
 // A tally with its lanes summed up; what passes over chunks are combined from.
@@ -57,6 +59,7 @@ class Step {
       assert(block.w.empty() || block.w.size() == block.m.size());
       size_ += block.g.size();
     }
+    short_ = blocks.size() == 1 && size_ <= kernels::kShort;
   }
 
   StepInfo operator()(const ProximalPoint& method) {
@@ -75,17 +78,32 @@ class Step {
   // Two passes: |g| decides the factor, then m <- beta m + (1 - beta) f g.
   StepInfo operator()(const ClippedMean& method) {
     const Mode cold{true, 0};
+    if (const Seen at_g = short_ ? kernels::measure_short(only_run(), cold) : Seen{};
+        at_g.ordinary) {
+      const RadialStep clip = share_of_clip(method, {std::sqrt(at_g.squares), 1});
+      if (kernels::representable<T>(clip.factor)) {
+        const Seen done = kernels::mix_short(only_run(), mode_, method.beta, clip.factor.f);
+        if (done.ordinary) return info(done, 1 - clip.share, clip.clipped ? 1 : 0);
+      }
+    }
     const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, cold, t); });
     reject_if(seen);
-    RadialStep clip = clip_to(method.clip, seen.squares.norm());
-    clip.factor.f *= 1 - method.beta;
+    const RadialStep clip = share_of_clip(method, seen.squares.norm());
     const Totals done = pass(
         [&](const Run<T>& run, Tally& t) { kernels::mix(run, mode_, method.beta, clip.factor, t); },
         true);
-    return info(done, 1 - (1 - method.beta) * clip.share, clip.clipped ? 1 : 0);
+    return info(done, 1 - clip.share, clip.clipped ? 1 : 0);
   }
 
  private:
+  // (1 - beta) min(1, c/|g|).
+  static RadialStep share_of_clip(const ClippedMean& method, const ScaledNorm& norm) {
+    RadialStep clip = clip_to(method.clip, norm);
+    clip.factor.f *= 1 - method.beta;
+    clip.share *= 1 - method.beta;
+    return clip;
+  }
+
   // Picks the kind of step by the kind of distance.
   template <class RadialFactor>
   StepInfo on(const AnyDistance& distance, double tau, const RadialFactor& factor) {
@@ -112,6 +130,10 @@ class Step {
 
   // m <- m + f v with a factor known beforehand: one pass.
   StepInfo constant(const RadialStep& step) {
+    if (short_ && kernels::representable<T>(step.factor)) {
+      const Seen done = kernels::relax_short(only_run(), mode_, step.factor.f);
+      if (done.ordinary) return info(done, 1 - step.share, 0);
+    }
     reject_by_scan();
     const Totals done =
         pass([&](const Run<T>& run, Tally& t) { kernels::relax(run, mode_, step.factor, &t); });
@@ -121,6 +143,15 @@ class Step {
   // m <- m + f v with a factor that depends on |v|: two passes.
   template <class FactorOf>
   StepInfo radial(const FactorOf& factor_of) {
+    if (const Seen seen = short_ ? kernels::measure_short(only_run(), mode_) : Seen{};
+        seen.ordinary) {
+      const double norm = std::sqrt(seen.squares);
+      const RadialStep step = factor_of(ScaledNorm{norm, 1});
+      if (kernels::representable<T>(step.factor)) {
+        kernels::relax_short(only_run(), mode_, step.factor.f, true);
+        return info(norm, 1 - step.share, step.clipped ? 1 : 0);
+      }
+    }
     const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, mode_, t); });
     reject_if(seen);
     const RadialStep step = factor_of(seen.squares.norm());
@@ -131,15 +162,27 @@ class Step {
 
   // L1: every component by itself, one pass.
   StepInfo componentwise(double tau) {
+    if (short_) {
+      const Seen done = subgradient_ ? kernels::sign_short(only_run(), mode_, tau)
+                                     : kernels::clamp_short(only_run(), mode_, tau);
+      if (done.ordinary) {
+        return moved_by(tau, std::sqrt(done.squares), done.moved, done.clipped, 0);
+      }
+    }
     reject_by_scan();
     const Totals done = pass([&](const Run<T>& run, Tally& t) {
       subgradient_ ? kernels::sign(run, mode_, tau, t) : kernels::clamp(run, mode_, tau, t);
     });
-    const double norm = done.squares.norm().get();
-    const bool whole = done.clipped == 0 && !subgradient_;
-    const double kept = whole || norm == 0 ? 0 : 1 - std::sqrt(done.moved) * (tau / norm);
-    return info(done, kept,
-                size_ == 0 ? 0 : static_cast<double>(done.clipped) / static_cast<double>(size_));
+    return moved_by(tau, done.squares.norm().get(), done.moved, done.clipped, done.non_finite());
+  }
+
+  // `moved` is the sum of ((m_new - m) / tau)^2, `clipped` counts components.
+  [[nodiscard]] StepInfo moved_by(double tau, double norm, double moved, std::uint64_t clipped,
+                                  std::size_t non_finite) const {
+    const bool whole = clipped == 0 && !subgradient_;
+    const double kept = whole || norm == 0 ? 0 : 1 - std::sqrt(moved) * (tau / norm);
+    const double share = size_ == 0 ? 0 : static_cast<double>(clipped) / static_cast<double>(size_);
+    return info(norm, kept, share, non_finite);
   }
 
   // Anything else: the increment is gathered, transformed as a whole and added. For norms through
@@ -185,6 +228,12 @@ class Step {
       distance.prox(tau, in, x);
       for (std::size_t i = 0; i < v.size(); ++i) v[i] += x[i];
     }
+  }
+
+  // A short vector in one piece, as it is nearly always ordinary, has kernels of its own.
+  [[nodiscard]] Run<T> only_run() const {
+    const Block<T>& block = blocks_.front();
+    return {block.m.data(), block.g.data(), block.w.empty() ? nullptr : block.w.data(), size_};
   }
 
   // Runs the kernel over all blocks, cut into chunks of the concatenation, and adds up the tallies
@@ -258,9 +307,15 @@ class Step {
                 "; only finite numbers are taken unless non-finite input is set to robust.");
   }
 
-  [[nodiscard]] StepInfo info(const Totals& totals, double kept, double clipped_share) const {
-    const double norm = totals.squares.norm().get();
-    return {norm, norm > 0 ? kept : 0, clipped_share, totals.non_finite()};
+  [[nodiscard]] static StepInfo info(double norm, double kept, double clipped_share,
+                                     std::size_t non_finite = 0) {
+    return {norm, norm > 0 ? kept : 0, clipped_share, non_finite};
+  }
+  [[nodiscard]] static StepInfo info(const Seen& seen, double kept, double clipped_share) {
+    return info(std::sqrt(seen.squares), kept, clipped_share);
+  }
+  [[nodiscard]] static StepInfo info(const Totals& totals, double kept, double clipped_share) {
+    return info(totals.squares.norm().get(), kept, clipped_share, totals.non_finite());
   }
 
   std::span<const Block<T>> blocks_;
@@ -268,6 +323,7 @@ class Step {
   Mode mode_;
   Workspace<T>& workspace_;
   std::size_t size_ = 0;
+  bool short_ = false;
   bool subgradient_ = false;
 };
 

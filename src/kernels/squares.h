@@ -22,7 +22,7 @@ inline constexpr double kShrink = 0x1p-538, kGrow = 0x1p537;
 // |v| as value / scale with scale a power of two, so that it may exceed the largest double.
 struct ScaledNorm {
   double value = 0, scale = 1;
-  [[nodiscard]] double get() const { return value / scale; }
+  [[nodiscard]] double get() const { return scale == 1 ? value : value / scale; }
 };
 
 // Three sums, one per range: of (kGrow v)^2, v^2 and (kShrink v)^2.

@@ -5,128 +5,11 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // re-includes this file per target
 #include "hwy/highway.h"
-#include "kernels/step_scalar.h"
+#include "kernels/short_step.h"
+#include "kernels/step-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-using DoubleTag = hn::CappedTag<double, kLanes>;
-
-// Blocks of kLanes components are held as kLanes / Lanes vectors, so that a component's lane does
-// not depend on the vector width.
-template <class T>
-using Tag = hn::CappedTag<T, kLanes>;
-template <class T>
-constexpr size_t kVectors = kLanes / hn::MaxLanes(Tag<T>());
-
-// Sums of squares over the lanes; floats are squared in double.
-class LaneSquares {
- public:
-  HWY_INLINE void Clear() {
-    for (auto& a : acc_) a = hn::Zero(DoubleTag());
-  }
-
-  HWY_INLINE void Add(Tag<double>, hn::Vec<Tag<double>> v, size_t k) { AddTo(k, v); }
-#if HWY_TARGET == HWY_SCALAR
-  HWY_INLINE void Add(Tag<float>, hn::Vec<Tag<float>> v, size_t k) {
-    AddTo(k, hn::PromoteTo(DoubleTag(), v));
-  }
-#else
-  HWY_INLINE void Add(Tag<float> d, hn::Vec<Tag<float>> v, size_t k) {
-    const hn::Half<Tag<float>> half;
-    (void)d;
-    AddTo(2 * k, hn::PromoteTo(DoubleTag(), hn::LowerHalf(half, v)));
-    AddTo(2 * k + 1, hn::PromoteTo(DoubleTag(), hn::UpperHalf(half, v)));
-  }
-#endif
-
-  HWY_INLINE void AddTo(double* lanes) const {
-    const DoubleTag d;
-    for (size_t k = 0; k < kVectors<double>; ++k) {
-      double* const to = lanes + k * hn::Lanes(d);
-      hn::StoreU(hn::Add(hn::LoadU(d, to), acc_[k]), d, to);
-    }
-  }
-
- private:
-  // Multiplication and addition are rounded separately: fused, targets would differ in the last
-  // bit.
-  HWY_INLINE void AddTo(size_t k, hn::Vec<DoubleTag> v) {
-    acc_[k] = hn::Add(acc_[k], hn::Mul(v, v));
-  }
-  hn::Vec<DoubleTag> acc_[kVectors<double>];
-};
-
-// Components whose square needs no scaling; everything else goes the scalar way.
-HWY_INLINE hn::Mask<Tag<float>> InRange(Tag<float> d, hn::Vec<Tag<float>> v) {
-  return hn::Le(hn::Abs(v), hn::Set(d, std::numeric_limits<float>::max()));
-}
-HWY_INLINE hn::Mask<Tag<double>> InRange(Tag<double> d, hn::Vec<Tag<double>> v) {
-  const auto a = hn::Abs(v);
-  return hn::And(hn::Le(a, hn::Set(d, kBig)),
-                 hn::Or(hn::Ge(a, hn::Set(d, kSmall)), hn::Eq(a, hn::Zero(d))));
-}
-
-// The vector form of each operation. `clipped` counts; `moved` is (m_new - m) / tau.
-struct Measure {
-  using Scalar = ScalarMeasure;
-};
-template <class T>
-struct Relax {
-  using Scalar = ScalarRelax;
-  T f;
-  template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V m, V g, V v, size_t&) const {
-    return f == T{1} ? g : hn::Add(m, hn::Mul(hn::Set(d, f), v));
-  }
-};
-template <class T>
-struct Mix {
-  using Scalar = ScalarMix;
-  T keep, f;
-  template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V m, V g, V, size_t&) const {
-    return hn::Add(hn::Mul(hn::Set(d, keep), m), hn::Mul(hn::Set(d, f), g));
-  }
-};
-template <class T>
-struct Clamp {
-  using Scalar = ScalarClamp;
-  T tau;
-  template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V m, V g, V, size_t& clipped) const {
-    const V t = hn::Set(d, tau);
-    const V r = hn::Min(hn::Max(g, hn::Sub(m, t)), hn::Add(m, t));
-    clipped += hn::CountTrue(d, hn::Ne(r, g));
-    return r;
-  }
-};
-template <class T>
-struct Sign {
-  using Scalar = ScalarSign;
-  T tau;
-  template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V m, V, V v, size_t& clipped) const {
-    const V t = hn::Set(d, tau);
-    clipped += hn::CountTrue(d, hn::Gt(hn::Abs(v), t));
-    const auto still = hn::Eq(v, hn::Zero(d));
-    return hn::Add(m, hn::IfThenZeroElse(still, hn::CopySign(t, v)));
-  }
-};
-
-// What a pass accumulates in registers; it must not escape into memory before the pass ends.
-struct Sums {
-  LaneSquares squares, moved;
-  size_t clipped;
-
-  HWY_INLINE void Clear() {
-    squares.Clear();
-    moved.Clear();
-    clipped = 0;
-  }
-};
 
 // One pass. kMeasures: v^2 and the counts go to the tally. kWrites: m and w are updated.
 template <bool kMeasures, bool kWrites, class T, class Op>
@@ -321,14 +204,6 @@ HWY_EXPORT(FirstNonFiniteF32);
 HWY_EXPORT(FirstNonFiniteF64);
 
 namespace {
-
-// Factors that the element type itself can carry with room to spare go to the SIMD kernels.
-template <class T>
-bool representable(const Factor& factor) {
-  constexpr double kRoom = std::is_same_v<T, float> ? 1e30 : 1e290;
-  const double f = std::fabs(factor.f);
-  return factor.s == 1 && (f == 0 || (f > 1 / kRoom && f < kRoom));
-}
 
 template <class T, class Op>
 void scalar_run(const Run<T>& run, Mode mode, const Op& op, bool measures, Tally& tally) {

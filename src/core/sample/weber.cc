@@ -14,10 +14,13 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
+using Vector = SmallVector<double, 16>;
+using Matrix = SmallVector<double, 128>;
+
+double dot(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
-double length(const std::vector<double>& a) { return std::sqrt(dot(a, a)); }
+double length(const Vector& a) { return std::sqrt(dot(a, a)); }
 
 class Solver {
  public:
@@ -26,10 +29,10 @@ class Solver {
         n_(problem.n),
         k_(problem.k),
         total_(std::accumulate(problem.weights.begin(), problem.weights.end(), 0.0)),
-        y_(problem.points),
+        y_(problem.points.begin(), problem.points.end()),
+        anchor_(n_),
         tested_(n_),
-        at_(*this),
-        trial_(*this) {}
+        states_{State(*this), State(*this)} {}
 
   WeberSolution run();
 
@@ -37,7 +40,9 @@ class Solver {
   // Everything about a point z: distances, unit vectors to it, gradient.
   struct State {
     explicit State(const Solver& s) : z(s.k_), r(s.n_), unit(s.n_ * s.k_), pull(s.n_), g(s.k_) {}
-    std::vector<double> z, r, unit, pull, g;
+    Vector z, r;
+    Matrix unit;
+    Vector pull, g;
     double f = 0;
   };
 
@@ -45,13 +50,15 @@ class Solver {
   void evaluate(State& s) const;
   void anchor_at(std::size_t a);
   [[nodiscard]] std::size_t nearest() const {
-    return static_cast<std::size_t>(std::min_element(at_.r.begin(), at_.r.end()) - at_.r.begin());
+    return static_cast<std::size_t>(std::min_element(at_->r.begin(), at_->r.end()) -
+                                    at_->r.begin());
   }
   bool test_anchor();
-  void hessian_times(const std::vector<double>& v, std::vector<double>& out) const;
-  [[nodiscard]] std::vector<double> newton_direction() const;
-  [[nodiscard]] double slope_at(const std::vector<double>& p, double t);
-  void move(const std::vector<double>& p);
+  void hessian_times(const Vector& v, Vector& out) const;
+  [[nodiscard]] Vector newton_direction() const;
+  [[nodiscard]] bool newton_by_cholesky(Vector& p) const;
+  [[nodiscard]] double slope_at(const Vector& p, double t);
+  void move(const Vector& p);
   [[nodiscard]] bool improve();
   [[nodiscard]] double dual_bound() const;
   [[nodiscard]] double huber_bound() const;
@@ -60,10 +67,12 @@ class Solver {
   const WeberProblem& problem_;
   std::size_t n_, k_;
   double total_;
-  std::vector<double> y_;  // the points, relative to the anchor
-  std::size_t anchor_ = 0;
-  std::vector<bool> tested_;  // data points that are known not to be optimal
-  State at_, trial_;
+  Matrix y_;                      // the points, relative to the anchor
+  std::size_t anchor_;            // n where there is none yet
+  SmallVector<bool, 16> tested_;  // data points that are known not to be optimal
+  State states_[2];
+  State* at_ = &states_[0];     // where we are
+  State* trial_ = &states_[1];  // where we might go, or were before
 };
 
 // pull_i = omega_i / r_i (Huber: omega_i min(1, mu / r_i)), g = sum pull_i (z - x_i). A point at
@@ -83,8 +92,10 @@ void Solver::evaluate(State& s) const {
     s.f += !huber() ? w * r : r <= mu ? w * r * r / 2 : w * mu * (r - mu / 2);
     s.pull[i] = huber() ? w * std::min(1.0, mu / std::max(r, mu)) : r > 0 ? w / r : 0;
     if (r == 0) continue;
+    // A multiplication in place of k divisions, wherever 1 / r is a number.
+    const double inverse = r > 1e-300 ? 1 / r : 0;
     for (std::size_t j = 0; j < k_; ++j) {
-      u[j] /= r;
+      u[j] = inverse > 0 ? u[j] * inverse : u[j] / r;
       s.g[j] += force * u[j];
     }
   }
@@ -92,16 +103,15 @@ void Solver::evaluate(State& s) const {
 
 // Moves the origin to point a; z keeps its place.
 void Solver::anchor_at(std::size_t a) {
-  const std::vector<double> shift(y_.begin() + static_cast<std::ptrdiff_t>(a * k_),
-                                  y_.begin() + static_cast<std::ptrdiff_t>((a + 1) * k_));
-  for (std::size_t j = 0; j < k_; ++j) at_.z[j] -= shift[j];
+  if (a == anchor_) return;
+  for (std::size_t j = 0; j < k_; ++j) at_->z[j] -= y_[a * k_ + j];
   const double* const original = problem_.points.data();
   for (std::size_t i = 0; i < n_; ++i) {
     for (std::size_t j = 0; j < k_; ++j)
       y_[i * k_ + j] = original[i * k_ + j] - original[a * k_ + j];
   }
   anchor_ = a;
-  evaluate(at_);
+  evaluate(*at_);
 }
 
 // Vardi and Zhang: x_a is optimal iff the pull R of all other points is at most the weight at x_a
@@ -111,44 +121,86 @@ void Solver::anchor_at(std::size_t a) {
 bool Solver::test_anchor() {
   if (tested_[anchor_]) return false;
   tested_[anchor_] = true;
-  std::fill(trial_.z.begin(), trial_.z.end(), 0.0);
-  evaluate(trial_);
+  std::fill(trial_->z.begin(), trial_->z.end(), 0.0);
+  evaluate(*trial_);
   double here = 0, stiffness = 0;
   for (std::size_t i = 0; i < n_; ++i) {
-    (trial_.r[i] == 0 ? here : stiffness) +=
-        trial_.r[i] == 0 ? problem_.weights[i] : trial_.pull[i];
+    (trial_->r[i] == 0 ? here : stiffness) +=
+        trial_->r[i] == 0 ? problem_.weights[i] : trial_->pull[i];
   }
-  const double pull = length(trial_.g);
+  const double pull = length(trial_->g);
   const bool optimal = pull <= here + 8 * kEpsilon * total_;
-  if (!optimal && trial_.f > at_.f) return false;
+  if (!optimal && trial_->f > at_->f) return false;
   if (!optimal) {
     const double step = (pull - here) / stiffness;
-    for (std::size_t j = 0; j < k_; ++j) trial_.z[j] = -step / pull * trial_.g[j];
-    evaluate(trial_);
+    for (std::size_t j = 0; j < k_; ++j) trial_->z[j] = -step / pull * trial_->g[j];
+    evaluate(*trial_);
   }
   std::swap(at_, trial_);
   return optimal;
 }
 
 // H = sum pull_i (I - u_i u_i^T); within mu of a point Huber's function has H = omega_i I.
-void Solver::hessian_times(const std::vector<double>& v, std::vector<double>& out) const {
+void Solver::hessian_times(const Vector& v, Vector& out) const {
   std::fill(out.begin(), out.end(), 0.0);
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* const u = at_.unit.data() + i * k_;
+    const double* const u = at_->unit.data() + i * k_;
     double along = 0;
-    if (!(huber() && at_.r[i] <= problem_.mu)) {
+    if (!(huber() && at_->r[i] <= problem_.mu)) {
       for (std::size_t j = 0; j < k_; ++j) along += u[j] * v[j];
     }
-    for (std::size_t j = 0; j < k_; ++j) out[j] += at_.pull[i] * (v[j] - along * u[j]);
+    for (std::size_t j = 0; j < k_; ++j) out[j] += at_->pull[i] * (v[j] - along * u[j]);
   }
 }
 
-// -H^{-1} g by conjugate gradients; where H is singular (all points on a line through z), the
-// Weiszfeld step -g / sum pull_i.
-std::vector<double> Solver::newton_direction() const {
-  const double stiffness = std::accumulate(at_.pull.begin(), at_.pull.end(), 0.0);
-  std::vector<double> p(k_), rest(k_), d(k_), hd(k_);
-  for (std::size_t j = 0; j < k_; ++j) d[j] = rest[j] = -at_.g[j];
+// p = -H^{-1} g by the factorisation H = L D L^T; false where H is singular or close to it.
+bool Solver::newton_by_cholesky(Vector& p) const {
+  const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
+  Matrix h(k_ * k_);  // the lower triangle
+  for (std::size_t i = 0; i < n_; ++i) {
+    if (huber() && at_->r[i] <= problem_.mu) continue;
+    const double* const u = at_->unit.data() + i * k_;
+    for (std::size_t j = 0; j < k_; ++j) {
+      const double share = at_->pull[i] * u[j];
+      for (std::size_t l = 0; l <= j; ++l) h[j * k_ + l] -= share * u[l];
+    }
+  }
+  // Row by row: row[l] is first L_jl D_l, then L_jl; the diagonal holds the inverses of D.
+  for (std::size_t j = 0; j < k_; ++j) {
+    double* const row = h.data() + j * k_;
+    double pivot = row[j] + stiffness, sum = -at_->g[j];
+    for (std::size_t l = 1; l < j; ++l) {
+      const double* const above = h.data() + l * k_;
+      for (std::size_t c = 0; c < l; ++c) row[l] -= row[c] * above[c];
+    }
+    for (std::size_t l = 0; l < j; ++l) {
+      const double entry = row[l] * h[l * k_ + l];
+      pivot -= row[l] * entry;
+      sum -= entry * p[l];
+      row[l] = entry;
+    }
+    if (!(pivot > 1e-10 * stiffness)) return false;
+    row[j] = 1 / pivot;
+    p[j] = sum;
+  }
+  for (std::size_t j = 0; j < k_; ++j) p[j] *= h[j * k_ + j];
+  for (std::size_t j = k_; j-- > 1;) {
+    for (std::size_t l = 0; l < j; ++l) p[l] -= h[j * k_ + l] * p[j];
+  }
+  return true;
+}
+
+// -H^{-1} g; in a space of many dimensions, or where H is close to singular, by conjugate
+// gradients. Where H is singular (all points on a line through z), the Weiszfeld step -g / sum
+// pull_i.
+Vector Solver::newton_direction() const {
+  constexpr std::size_t kFew = 32;
+  Vector p(k_);
+  if (k_ <= kFew && newton_by_cholesky(p)) return p;
+  p.assign(k_, 0.0);
+  const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
+  Vector rest(k_), d(k_), hd(k_);
+  for (std::size_t j = 0; j < k_; ++j) d[j] = rest[j] = -at_->g[j];
   double square = dot(rest, rest);
   const double enough = square * 1e-26;
   for (std::size_t step = 0; step < 2 * k_ + 10 && square > enough; ++step) {
@@ -172,16 +224,16 @@ std::vector<double> Solver::newton_direction() const {
   return p;
 }
 
-double Solver::slope_at(const std::vector<double>& p, double t) {
-  for (std::size_t j = 0; j < k_; ++j) trial_.z[j] = at_.z[j] + t * p[j];
-  evaluate(trial_);
-  return dot(trial_.g, p);
+double Solver::slope_at(const Vector& p, double t) {
+  for (std::size_t j = 0; j < k_; ++j) trial_->z[j] = at_->z[j] + t * p[j];
+  evaluate(*trial_);
+  return dot(trial_->g, p);
 }
 
 // Goes along p to where the slope has at most half its size. f is convex, so its slope tells more
 // than its value, which has no digits to spare when an outlier is far away.
-void Solver::move(const std::vector<double>& p) {
-  const double start = dot(at_.g, p);
+void Solver::move(const Vector& p) {
+  const double start = dot(at_->g, p);
   double t = 1, low = 0, low_slope = start, high = 0, high_slope = 0;
   for (int trial = 0; trial < 100; ++trial) {
     const double slope = slope_at(p, t);
@@ -206,26 +258,26 @@ void Solver::move(const std::vector<double>& p) {
 
 // One step; false if no further decrease can be had in double precision.
 bool Solver::improve() {
-  const double before = length(at_.g);
+  const double before = length(at_->g);
   if (before <= kEpsilon * total_) return false;
-  std::vector<double> p = newton_direction();
-  if (!(dot(p, at_.g) < 0)) {
-    const double stiffness = std::accumulate(at_.pull.begin(), at_.pull.end(), 0.0);
-    for (std::size_t j = 0; j < k_; ++j) p[j] = -at_.g[j] / stiffness;
+  Vector p = newton_direction();
+  if (!(dot(p, at_->g) < 0)) {
+    const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
+    for (std::size_t j = 0; j < k_; ++j) p[j] = -at_->g[j] / stiffness;
   }
   if (before > 1e-9 * total_) {
     move(p);
-    return at_.z != trial_.z;  // trial_ holds where we were
+    return at_->z != trial_->z;  // trial_ holds where we were
   }
   // Close by, Newton's step needs no guard, and slopes are rounding errors. Stop when the gradient
   // does not get shorter.
   (void)slope_at(p, 1.0);
   std::swap(at_, trial_);
-  if (length(at_.g) < before) return true;
+  if (length(at_->g) < before) return true;
   std::swap(at_, trial_);
   if (before <= 1e-13 * total_) return false;
   move(p);
-  if (length(at_.g) < before) return true;
+  if (length(at_->g) < before) return true;
   std::swap(at_, trial_);
   return false;
 }
@@ -233,9 +285,9 @@ bool Solver::improve() {
 // f* >= sum y_i (z - x_i) for any y_i with |y_i| <= omega_i that add up to zero. The gradients of
 // the terms nearly do: take their mean off, and scale back into the balls.
 double Solver::dual_bound() const {
-  std::vector<double> g = at_.g;
+  Vector g = at_->g;
   double here = 0;
-  for (std::size_t i = 0; i < n_; ++i) here += at_.r[i] == 0 ? problem_.weights[i] : 0;
+  for (std::size_t i = 0; i < n_; ++i) here += at_->r[i] == 0 ? problem_.weights[i] : 0;
   const double pull = length(g);
   if (here > 0 && pull > 0) {  // terms at z may have any gradient up to their weight
     for (double& x : g) x *= 1 - std::min(1.0, here / pull);
@@ -243,27 +295,27 @@ double Solver::dual_bound() const {
   const double off = length(g);
   double moment = 0;
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* const u = at_.unit.data() + i * k_;
+    const double* const u = at_->unit.data() + i * k_;
     double along = 0;
     for (std::size_t j = 0; j < k_; ++j) along += g[j] * u[j];
-    moment += problem_.weights[i] * along * at_.r[i];
+    moment += problem_.weights[i] * along * at_->r[i];
   }
-  return (at_.f - moment / total_) / (1 + off / total_);
+  return (at_->f - moment / total_) / (1 + off / total_);
 }
 
 // The same with the conjugate |y|^2 / 2, |y| <= mu, of Huber's function.
 double Solver::huber_bound() const {
-  const double mean = length(at_.g) / total_;
+  const double mean = length(at_->g) / total_;
   double longest = 0;
-  std::vector<double> square(n_), along(n_);
+  Vector square(n_), along(n_);
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* const u = at_.unit.data() + i * k_;
+    const double* const u = at_->unit.data() + i * k_;
     double cosine = 0;
-    for (std::size_t j = 0; j < k_; ++j) cosine += at_.g[j] / total_ * u[j];
-    if (at_.r[i] == 0) cosine = 0;
-    const double y = std::min(at_.r[i], problem_.mu);
+    for (std::size_t j = 0; j < k_; ++j) cosine += at_->g[j] / total_ * u[j];
+    if (at_->r[i] == 0) cosine = 0;
+    const double y = std::min(at_->r[i], problem_.mu);
     square[i] = std::max(0.0, y * y - 2 * y * cosine + mean * mean);
-    along[i] = (y - cosine) * at_.r[i];
+    along[i] = (y - cosine) * at_->r[i];
     longest = std::max(longest, std::sqrt(square[i]));
   }
   const double shrink = longest > problem_.mu ? problem_.mu / longest : 1.0;
@@ -277,22 +329,22 @@ double Solver::huber_bound() const {
 WeberSolution Solver::finish(int iterations, Stop stop) {
   WeberSolution solution;
   solution.anchor = anchor_;
-  solution.distances = at_.r;
-  solution.objective = at_.f;
+  solution.distances = at_->r;
+  solution.objective = at_->f;
   solution.iterations = iterations;
   solution.stop = stop;
-  solution.bound = stop == Stop::data_point ? at_.f : huber() ? huber_bound() : dual_bound();
+  solution.bound = stop == Stop::data_point ? at_->f : huber() ? huber_bound() : dual_bound();
   solution.coefficients.assign(n_, 0.0);
-  if (!huber() && at_.r[anchor_] == 0) return solution;
-  const double stiffness = std::accumulate(at_.pull.begin(), at_.pull.end(), 0.0);
+  if (!huber() && at_->r[anchor_] == 0) return solution;
+  const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
   for (std::size_t i = 0; i < n_; ++i) {
-    if (i != anchor_) solution.coefficients[i] = at_.pull[i] / stiffness;
+    if (i != anchor_) solution.coefficients[i] = at_->pull[i] / stiffness;
   }
   return solution;
 }
 
 WeberSolution Solver::run() {
-  evaluate(at_);
+  evaluate(*at_);
   int iterations = 0;
   while (true) {
     anchor_at(nearest());
@@ -302,15 +354,15 @@ WeberSolution Solver::run() {
     if (improve()) continue;
     // Nothing moves any more: at the minimum, or next to a data point that was never the nearest.
     anchor_at(nearest());
-    if (huber() || !(length(at_.g) > 1e-12 * total_)) break;
-    const State stuck = at_;
+    if (huber() || !(length(at_->g) > 1e-12 * total_)) break;
+    const double stuck = at_->f;
     for (std::size_t i = 0; i < n_; ++i) {
       if (tested_[i]) continue;
       anchor_at(i);
       if (test_anchor()) return finish(iterations, Stop::data_point);
     }
     anchor_at(nearest());
-    if (at_.f >= stuck.f) break;
+    if (at_->f >= stuck) break;
   }
   return finish(iterations, Stop::rounding);
 }

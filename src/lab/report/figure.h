@@ -31,7 +31,7 @@ struct Series {
   // switched on and off together. A method's name on the command line where there is one.
   std::string key;
   SeriesStyle style = SeriesStyle::line;
-  std::vector<double> x, y;
+  std::vector<double> x = {}, y = {};
   std::vector<double> low = {}, high = {};  // a band from minimum to maximum; empty or as long as x
   std::vector<double> se = {};              // standard errors of y; empty or as long as x
   // In a family of curves with one key, as for growing 1/alpha: 0 is the palest, 1 the full colour.
@@ -40,10 +40,10 @@ struct Series {
 
 // A table of numbers as colours: z[i * x.size() + j] belongs to y[i] and x[j]; y[0] is on top.
 struct HeatMap {
-  std::vector<std::string> x, y;
-  std::vector<double> z;
-  bool log = false;   // colours by the logarithm
-  std::string label;  // what z is
+  std::vector<std::string> x = {}, y = {};
+  std::vector<double> z = {};
+  bool log = false;        // colours by the logarithm
+  std::string label = {};  // what z is
 };
 
 struct Panel {

@@ -1,0 +1,63 @@
+// Objectives: what is minimised, with its gradient.
+//
+// An oracle (paper, eqn. noisy-oracle) adds noise to the gradient, g = grad f(w) + xi; noise.h has
+// the noise. Objectives are plain values; where f has a kink, `gradient` gives a subgradient (0 at
+// the kink of an absolute value).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace medgrad {
+
+// f(w) = <target, w>, whose gradient is `target` everywhere: estimating a fixed vector (paper,
+// section 6.1).
+struct FixedTarget {
+  std::vector<double> target;
+};
+
+// f(w) = 1/2 sum_j c_j w_j^2; with all c_j = 1 the paper's least-squares problem 1/2 |w|^2.
+struct Quadratic {
+  std::vector<double> curvature;
+};
+
+// f(w) = |w|_1: convex, and Lipschitz with constant sqrt(d).
+struct L1Norm {
+  std::size_t dimension = 1;
+};
+
+// f(w) = 1/n sum_i loss(<a_i, w>, b_i) + ridge/2 |w|^2 over n rows of data.
+struct Regression {
+  enum class Loss : std::uint8_t {
+    squared,   // 1/2 (z - b)^2
+    logistic,  // log(1 + exp(-b z)), b = +-1
+    absolute,  // |z - b|
+    huber,     // 1/2 r^2 up to |r| = mu, then mu |r| - mu^2/2, r = z - b
+  };
+  Loss loss = Loss::squared;
+  std::size_t dimension = 1;
+  std::vector<double> a = {};  // n x d, row by row
+  std::vector<double> b = {};  // n
+  double mu = 1.345;
+  double ridge = 0;
+};
+
+using Objective = std::variant<FixedTarget, Quadratic, L1Norm, Regression>;
+
+// Throws Error unless sizes fit, numbers are finite, curvatures, ridge and mu in range, labels of a
+// logistic regression +-1.
+void check(const Objective& objective);
+
+[[nodiscard]] std::size_t dimension(const Objective& objective);
+[[nodiscard]] double value(const Objective& objective, std::span<const double> w);
+void gradient(const Objective& objective, std::span<const double> w, std::span<double> out);
+// Of a Regression over some of its rows only, as stochastic gradients are: 1/k sum over the k rows
+// named, each counted from 0.
+void gradient(const Regression& objective, std::span<const double> w,
+              std::span<const std::uint32_t> rows, std::span<double> out);
+
+}  // namespace medgrad

@@ -1,0 +1,109 @@
+// Optimisers: an estimator of the gradient and a step along it.
+//
+//     m <- estimate of grad f(w) from noisy gradients,   w <- w - eta d(m)
+//
+// Three kinds of estimate compose with the same step: an online estimator (one gradient per step;
+// paper, eq. online-update), a sample estimator (n gradients at the same w: SMGD, paper, eqn.
+// approx-median-descent), and Adam's, whose first moment is an online estimator too. Nothing is
+// written per pair: every online method and every sample estimator of the registry is an optimiser
+// here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "medgrad/estimator.h"
+#include "medgrad/registry.h"
+#include "medgrad/sample.h"
+
+namespace medgrad {
+
+// m <- online estimator(g), d(m) = m.
+struct OnlineGradient {
+  OnlineMethod method;
+  Start start = Start::warm;
+};
+
+// m <- sample estimator of g_1 … g_n, d(m) = m. With `inexact` > 0 the estimator's minimum is only
+// approached: that many passes of the proximal point method (distance and tau given) over the n
+// gradients, starting at the last m.
+struct SampleGradient {
+  SampleMethod estimator = Median{};
+  std::size_t n = 5;
+  std::size_t inexact = 0;
+  ProximalPoint approach = {L1{}, 1.0};
+};
+
+// m <- online estimator(g),  v <- beta2 v + (1 - beta2) g^2,
+// d(m) = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
+// With momentum (Squared, tau = 1/beta1 - 1) that is Adam; with a median-type estimator the first
+// moment withstands outliers, and beta1 = 0 (it has no bias to correct).
+struct AdaptiveGradient {
+  OnlineMethod first = ProximalPoint{Squared{}, 1.0 / 9.0};
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+};
+
+using GradientMethod = std::variant<OnlineGradient, SampleGradient, AdaptiveGradient>;
+
+// Throws Error unless every parameter is in range.
+void validate(const GradientMethod& method);
+
+// Every optimiser by name: sgd, sgd-m, vclip, cclip, huber, clipped-sgd, sign-sgd, adam,
+// median-adam, …, and smgd-NAME for every sample estimator (smgd-l1, smgd-l2, smgd-mean for short).
+[[nodiscard]] std::span<const Entry<GradientMethod>> optimizers();
+[[nodiscard]] const Entry<GradientMethod>& find_optimizer(std::string_view name);
+
+// A number that changes over the T steps of a run; t counts from 0.
+struct Schedule {
+  enum class Kind : std::uint8_t {
+    constant,      // value
+    inverse_sqrt,  // value / sqrt(t + 1)
+    inverse,       // value / (t + 1)
+    horizon,       // value / sqrt(T)
+    step,          // value * factor^floor(t / every)
+    cosine,        // value * (factor + (1 - factor) (1 + cos(pi t / T)) / 2)
+  };
+  Kind kind = Kind::constant;
+  double value = 1;
+  double factor = 0;
+  std::size_t every = 1;
+  std::size_t warmup = 0;  // the first steps rise linearly: times min(1, (t + 1) / (warmup + 1))
+
+  [[nodiscard]] double at(std::size_t t, std::size_t steps) const;
+};
+
+// An optimiser with its state.
+class Optimizer {
+ public:
+  // Throws Error where the method is out of range. m starts at 0.
+  Optimizer(GradientMethod method, std::size_t dimension);
+
+  // How many gradients a step takes.
+  [[nodiscard]] std::size_t samples() const;
+  // One step; `gradients` are samples() rows taken at w. Non-finite entries follow
+  // NonFinite::robust.
+  void step(std::span<double> w, double eta, const Rows<double>& gradients);
+  // m after the last step.
+  [[nodiscard]] std::span<const double> estimate() const;
+  // tau of the next steps, where the method has one.
+  void set_tau(double tau);
+
+ private:
+  void approach(const SampleGradient& method, const Rows<double>& gradients);
+  void adapt(const AdaptiveGradient& method, std::span<double> w, double eta,
+             std::span<const double> g);
+
+  GradientMethod method_;
+  std::optional<OnlineEstimator<double>> online_;  // none for an exact SampleGradient
+  std::vector<double> m_, v_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace medgrad

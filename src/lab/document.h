@@ -1,0 +1,95 @@
+// A JSON document that knows where everything stands in its file.
+//
+// Experiments are written by people, so a mistake in one is told with file and line. Comments (//
+// and
+// /* */) are allowed.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "medgrad/error.h"
+#include "medgrad/registry.h"
+
+namespace medgrad::lab {
+
+// A value of the document and the line it stands on.
+struct Node {
+  using List = std::vector<Node>;
+  using Object = std::vector<std::pair<std::string, Node>>;  // in the order of the file
+
+  std::variant<std::monostate, bool, double, std::string, List, Object> value;
+  std::size_t line = 1;
+
+  [[nodiscard]] const List* list() const { return std::get_if<List>(&value); }
+  [[nodiscard]] const Object* object() const { return std::get_if<Object>(&value); }
+  [[nodiscard]] const double* number() const { return std::get_if<double>(&value); }
+  [[nodiscard]] const std::string* text() const { return std::get_if<std::string>(&value); }
+  [[nodiscard]] const bool* truth() const { return std::get_if<bool>(&value); }
+  // The value of a key, or nullptr.
+  [[nodiscard]] const Node* find(std::string_view key) const;
+  [[nodiscard]] Node* find(std::string_view key);
+  // "a number", "a list", …: what an error calls it.
+  [[nodiscard]] std::string_view kind() const;
+};
+
+// Reads a document. Throws Error ("toy.json:3: …") where it is no JSON, or a key is given twice.
+[[nodiscard]] Node parse_document(std::string_view text, const std::string& file);
+// The document as JSON text, indented; numbers with the fewest digits that read back the same.
+[[nodiscard]] std::string to_text(const Node& node);
+// "3", "\"abc\"": a scalar as it stands in JSON, without quotes for text.
+[[nodiscard]] std::string plain(const Node& scalar);
+
+// Reads the keys of one object. Every key that was asked for is known; finish() throws for the
+// others and names the nearest known one.
+class Reader {
+ public:
+  // `what` is how errors call the object: "the noise".
+  Reader(const Node& node, std::string file, std::string what);
+
+  [[nodiscard]] double number(std::string_view key, std::optional<double> fallback = {});
+  // A number in the parameter's range; its default where it is left out.
+  [[nodiscard]] double number(const Parameter& parameter);
+  [[nodiscard]] std::size_t whole(std::string_view key, std::optional<std::size_t> fallback,
+                                  std::size_t min, std::size_t max);
+  [[nodiscard]] bool truth(std::string_view key, bool fallback);
+  [[nodiscard]] std::string text(std::string_view key, std::optional<std::string> fallback = {});
+  [[nodiscard]] std::string word(std::string_view key,
+                                 std::initializer_list<std::string_view> words,
+                                 std::string_view fallback);
+  // The value of any kind; nullptr where there is none.
+  [[nodiscard]] const Node* any(std::string_view key);
+  void finish() const;
+
+  // "toy.json:3: " + sentence, as an Error.
+  [[noreturn]] void fail(const Node& at, const std::string& sentence) const;
+  // Runs `make`; an Error it throws gets file and line.
+  template <class Make>
+  auto located(const Node& at, Make&& make) const {
+    try {
+      return make();
+    } catch (const Error& error) {
+      fail(at, error.what());
+    }
+  }
+  [[nodiscard]] const Node& node() const { return node_; }
+  [[nodiscard]] const std::string& file() const { return file_; }
+
+ private:
+  const Node* take(std::string_view key);
+  const Node& must(std::string_view key);
+
+  const Node& node_;
+  std::string file_, what_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace medgrad::lab

@@ -1,0 +1,44 @@
+// Looking things up in results, for claims and figures.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lab/results.h"
+
+namespace medgrad::lab {
+
+using Where = std::initializer_list<std::pair<std::string_view, double>>;
+
+// The group of that method (by its name in the registry or its label), metric and place on the
+// named axes; nullptr where there is none.
+[[nodiscard]] const Group* find(const Results& results, std::string_view method,
+                                std::string_view metric, Where where = {});
+// The mean of the group after the last step; NaN where there is none.
+[[nodiscard]] double mean_of(const Results& results, std::string_view method,
+                             std::string_view metric, Where where = {});
+[[nodiscard]] double median_of(const Results& results, std::string_view method,
+                               std::string_view metric, Where where = {});
+// The values on an axis, in the order of their first appearance.
+[[nodiscard]] std::vector<double> values_on(const Results& results, std::string_view axis);
+// The methods that have that metric, in the order of the file, with the key of each.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> methods_of(const Results& results,
+                                                                          std::string_view metric);
+
+// "0.123", "4.56e+06", "infinite": a number in a sentence.
+[[nodiscard]] std::string show(double x);
+
+// A metric over the steps: mean, band from minimum to maximum, standard errors.
+[[nodiscard]] Series over_steps(const Group& group);
+// A metric without steps over an axis of the grid.
+[[nodiscard]] Series over_axis(const Results& results, std::string_view method,
+                               std::string_view metric, std::string_view axis, Where where = {});
+
+// A claim that cannot be judged by what was measured.
+[[nodiscard]] Claim undecided(std::string claim);
+
+}  // namespace medgrad::lab

@@ -1,0 +1,122 @@
+#include "lab/grid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "medgrad/error.h"
+#include "medgrad/io.h"
+
+namespace medgrad::lab {
+namespace {
+
+constexpr double kMaxValues = 1e5;
+
+[[noreturn]] void fail(const std::string& file, const Node& at, const std::string& sentence) {
+  throw Error(file + ":" + std::to_string(at.line) + ": " + sentence);
+}
+
+bool is_range(const Node& node) {
+  return node.find("from") != nullptr && node.find("to") != nullptr;
+}
+
+// from, from + step, … up to `to`, each rounded to 12 digits: 0.5 + 3 * 0.1 is 0.8.
+Node list_of_range(const Node& node, const std::string& key, const std::string& file) {
+  Reader reader(node, file, "the range '" + key + "'");
+  const double from = reader.number("from"), to = reader.number("to"),
+               step = reader.number("step", 1);
+  reader.finish();
+  const double count = std::floor((to - from) / step + 1e-9) + 1;
+  if (!(step > 0) || !(count >= 1) || count > kMaxValues)
+    fail(file, node, "the range '" + key + "' has no values, or too many.");
+  Node::List list;
+  for (double i = 0; i < count; ++i) {
+    char digits[40];
+    std::snprintf(digits, sizeof digits, "%.12g", from + i * step);
+    list.push_back({std::strtod(digits, nullptr), node.line});
+  }
+  return {std::move(list), node.line};
+}
+
+AxisValue name_of(const Node& item, std::size_t index) {
+  if (const double* x = item.number()) return *x;
+  if (const Node* name = item.find("name")) return plain(*name);
+  if (item.object() != nullptr) return static_cast<double>(index + 1);
+  return plain(item);
+}
+
+class Expansion {
+ public:
+  Expansion(const std::string& file, const std::vector<std::string>& kept)
+      : file_(file), kept_(kept) {}
+
+  std::vector<GridPoint> value(const Node& node, const std::string& key) const {
+    if (is_range(node)) return value(list_of_range(node, key, file_), key);
+    if (const Node::List* list = node.list()) return items(*list, node, key);
+    if (node.object() != nullptr) return entries(node);
+    return {{{}, node}};
+  }
+
+  // The points of an object: the product of those of its values.
+  std::vector<GridPoint> entries(const Node& node) const {
+    std::vector<GridPoint> points = {{{}, {Node::Object{}, node.line}}};
+    for (const auto& [key, child] : *node.object()) {
+      const bool kept = std::ranges::find(kept_, key) != kept_.end();
+      const std::vector<GridPoint> choices =
+          kept ? std::vector<GridPoint>{{{}, child}} : value(child, key);
+      std::vector<GridPoint> product;
+      for (const GridPoint& point : points) {
+        for (const GridPoint& choice : choices) {
+          GridPoint& made = product.emplace_back(point);
+          made.axes.insert(made.axes.end(), choice.axes.begin(), choice.axes.end());
+          std::get<Node::Object>(made.node.value).emplace_back(key, choice.node);
+        }
+      }
+      if (static_cast<double>(product.size()) > kMaxValues)
+        fail(file_, child, "with '" + key + "' the grid has more than 100000 points.");
+      points = std::move(product);
+    }
+    return points;
+  }
+
+ private:
+  std::vector<GridPoint> items(const Node::List& list, const Node& node,
+                               const std::string& key) const {
+    if (list.empty()) fail(file_, node, "the list '" + key + "' is empty; an axis needs a value.");
+    std::vector<GridPoint> points;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i].list() != nullptr) fail(file_, list[i], "'" + key + "' is a list of lists.");
+      for (GridPoint& point : value(list[i], key)) {
+        point.axes.insert(point.axes.begin(), {key, name_of(list[i], i)});
+        points.push_back(std::move(point));
+      }
+    }
+    return points;
+  }
+
+  const std::string& file_;
+  const std::vector<std::string>& kept_;
+};
+
+}  // namespace
+
+std::string to_text(const AxisValue& value) {
+  if (const std::string* text = std::get_if<std::string>(&value)) return *text;
+  std::string text;
+  append_number(text, std::get<double>(value));
+  return text;
+}
+
+double number_on(const Axes& axes, std::string_view name) {
+  for (const auto& [key, value] : axes)
+    if (key == name && std::holds_alternative<double>(value)) return std::get<double>(value);
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<GridPoint> expand(const Node& node, const std::string& file,
+                              const std::vector<std::string>& kept) {
+  return Expansion(file, kept).entries(node);
+}
+
+}  // namespace medgrad::lab

@@ -1,0 +1,61 @@
+// What an experiment gives: values, their statistics, claims and figures; and how they are written.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/grid.h"
+#include "lab/report/figure.h"
+
+namespace medgrad::lab {
+
+// Of the values of some runs. A diverged run (NaN) counts in `diverged` and nowhere else.
+struct Stats {
+  double mean = 0, median = 0, min = 0, max = 0;
+  double se = 0;  // sd / sqrt(n), the standard error of the mean; NaN for n < 2
+  std::size_t n = 0, diverged = 0;
+};
+// Rearranges `values`.
+[[nodiscard]] Stats stats_of(std::span<double> values);
+
+// One metric of one method at one point of the grid, over steps and runs.
+struct Group {
+  std::string method = {};  // as the file calls it; empty where there is none
+  std::string key = {};     // the registry's name of it: the same colour everywhere
+  Axes axes = {};
+  std::string metric = {};
+  std::vector<std::size_t> steps = {};  // empty: one value per run
+  std::size_t runs = 0;
+  std::vector<double> values = {};  // steps x runs
+  std::vector<Stats> stats = {};    // per step
+
+  [[nodiscard]] std::size_t rows() const { return steps.empty() ? 1 : steps.size(); }
+  [[nodiscard]] const Stats& last() const { return stats.back(); }
+};
+// Fills group.stats from group.values.
+void summarise(Group& group);
+
+// A sentence of the paper, whether it holds here, and the numbers that say so.
+struct Claim {
+  std::string claim;
+  std::optional<bool> holds;  // nothing where the experiment, as configured, cannot tell
+  std::string evidence;
+};
+
+struct Results {
+  std::string experiment, title, description;
+  std::vector<std::string> notes;
+  std::vector<Group> groups;
+  std::vector<Claim> claims;
+  std::vector<Figure> figures;
+};
+
+// Long form: method, axes, run, step, metric, value; one line per number.
+[[nodiscard]] std::string results_csv(const Results& results);
+// As the command's documentation describes summary.json.
+[[nodiscard]] std::string summary_json(const Results& results);
+
+}  // namespace medgrad::lab

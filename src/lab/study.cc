@@ -1,0 +1,61 @@
+#include "lab/study.h"
+
+#include <cmath>
+#include <limits>
+
+#include "medgrad/noise.h"
+
+namespace medgrad::lab {
+
+NoiseModel read_noise(Reader& reader) {
+  const std::string name = reader.text("name", "stable");
+  const Node* given = reader.node().find("name");
+  const auto& entry = reader.located(
+      given != nullptr ? *given : reader.node(), [&]() -> const auto& { return find_noise(name); });
+  ParameterValues values;
+  for (const Parameter& parameter : entry.parameters) {
+    if (parameter.name == "form") {
+      values.emplace("form", reader.word("form", {"S0", "S1"}, "S1") == "S1" ? 1 : 0);
+    } else if (parameter.name == "alpha" && reader.any("inv_alpha") != nullptr) {
+      const Node& inverse = *reader.any("inv_alpha");
+      const double alpha = 1 / reader.number("inv_alpha");
+      reader.located(inverse, [&] { parameter.check(alpha); });
+      values.emplace("alpha", alpha);
+    } else {
+      values.emplace(parameter.name, reader.number(parameter));
+    }
+  }
+  reader.finish();
+  return reader.located(reader.node(), [&] {
+    NoiseModel made = entry.make(values);
+    check(made);
+    return made;
+  });
+}
+
+Experiment read_experiment(Node document, const std::string& file) {
+  Experiment experiment{
+      .document = std::move(document), .name = {}, .title = {}, .description = {}, .study = {}};
+  Reader reader(experiment.document, file, "the experiment");
+  experiment.name = reader.text("experiment");
+  const bool plain_name =
+      !experiment.name.empty() &&
+      experiment.name.find_first_not_of(
+          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == std::string::npos;
+  if (!plain_name) {
+    reader.fail(*experiment.document.find("experiment"),
+                "'experiment' is '" + experiment.name +
+                    "'; it names a folder and may have letters, digits, - and _.");
+  }
+  experiment.title = reader.text("title", experiment.name);
+  experiment.description = reader.text("description", "");
+  const std::uint64_t seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
+  const std::string kind =
+      reader.word("kind", {"trajectories", "moments", "projection"}, "trajectories");
+  experiment.study = kind == "moments"      ? read_moments(reader, seed)
+                     : kind == "projection" ? read_projection(reader)
+                                            : read_trajectories(reader, seed);
+  return experiment;
+}
+
+}  // namespace medgrad::lab

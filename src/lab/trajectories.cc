@@ -1,0 +1,339 @@
+// The study of methods on problems: every run of every point of the grid is a task.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "lab/study.h"
+#include "lab/trajectory.h"
+#include "medgrad/io.h"
+#include "medgrad/rng.h"
+
+namespace medgrad::lab {
+namespace {
+
+constexpr std::size_t kMaxDimension = 1'000'000, kMaxSteps = 100'000'000, kMaxRuns = 1'000'000;
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+// A number, or {"schedule": "cosine", "value": 0.1, …}.
+Schedule read_schedule(const Node& node, const std::string& file, const std::string& key) {
+  using Kind = Schedule::Kind;
+  if (const double* x = node.number()) return {.value = *x};
+  Reader reader(node, file, "the schedule of '" + key + "'");
+  static const std::map<std::string, Kind, std::less<>> kKinds = {
+      {"constant", Kind::constant}, {"inverse-sqrt", Kind::inverse_sqrt},
+      {"inverse", Kind::inverse},   {"horizon", Kind::horizon},
+      {"step", Kind::step},         {"cosine", Kind::cosine}};
+  const std::string kind = reader.word(
+      "schedule", {"constant", "inverse-sqrt", "inverse", "horizon", "step", "cosine"}, "constant");
+  const Schedule schedule{.kind = kKinds.at(kind),
+                          .value = reader.number("value"),
+                          .factor = reader.number("factor", kind == "step" ? 0.1 : 0),
+                          .every = reader.whole("every", 100, 1, kMaxSteps),
+                          .warmup = reader.whole("warmup", 0, 0, kMaxSteps)};
+  reader.finish();
+  return schedule;
+}
+
+Schedule read_eta(Reader& reader, const Schedule& fallback) {
+  const Node* node = reader.any("eta");
+  if (node == nullptr) return fallback;
+  const Schedule eta = read_schedule(*node, reader.file(), "eta");
+  if (!(eta.value >= 0) || !std::isfinite(eta.value))
+    reader.fail(*node, "'eta' is " + plain(*node) + "; it must satisfy 0 <= eta < inf.");
+  return eta;
+}
+
+// One method of the list; lists among its parameters make several of it.
+void read_method(const Node& node, const std::string& file, const Schedule& eta,
+                 std::vector<MethodCase>& methods) {
+  for (const GridPoint& point : expand(node, file)) {
+    Reader reader(point.node, file, "a method");
+    const std::string name = reader.text("name");
+    const auto& entry = reader.located(
+        *point.node.find("name"), [&]() -> const auto& { return find_optimizer(name); });
+    MethodCase method{.label = reader.text("label", name),
+                      .key = std::string(entry.name),
+                      .axes = point.axes,
+                      .method = {},
+                      .eta = read_eta(reader, eta),
+                      .tau = {}};
+    ParameterValues values;
+    for (const Parameter& parameter : entry.parameters) {
+      const Node* given = reader.any(parameter.name);
+      if (parameter.name == "tau" && given != nullptr && given->object() != nullptr) {
+        method.tau = read_schedule(*given, file, "tau");
+        reader.located(*given, [&] { parameter.check(method.tau->value); });
+        values.emplace("tau", method.tau->value);
+      } else {
+        values.emplace(parameter.name, reader.number(parameter));
+      }
+    }
+    reader.finish();
+    method.method = reader.located(point.node, [&] {
+      GradientMethod made = entry.make(values);
+      validate(made);
+      return made;
+    });
+    methods.push_back(std::move(method));
+  }
+}
+
+std::vector<MethodCase> read_methods(Reader& reader, const Schedule& eta) {
+  const Node* node = reader.any("methods");
+  if (node == nullptr) reader.fail(reader.node(), "the experiment has no 'methods'.");
+  const Node::List* list = node->list();
+  if (list == nullptr || list->empty())
+    reader.fail(*node, "'methods' must be a list with at least one method.");
+  std::vector<MethodCase> methods;
+  for (const Node& item : *list) read_method(item, reader.file(), eta, methods);
+  return methods;
+}
+
+// Rows of a file, the last column being the target; or rows drawn at random.
+Regression read_regression(Reader& reader, Regression::Loss loss, std::uint64_t seed) {
+  Regression made{.loss = loss};
+  made.ridge = reader.number("ridge", 0);
+  if (loss == Regression::Loss::huber) made.mu = reader.number("mu", 1.345);
+  if (reader.any("file") != nullptr) {
+    RowReader rows(reader.text("file"));
+    if (rows.dimension() < 2)
+      reader.fail(reader.node(), rows.name() + " has one column; data and a target are needed.");
+    made.dimension = rows.dimension() - 1;
+    std::vector<double> row(rows.dimension());
+    while (rows.next(std::span<double>(row))) {
+      made.a.insert(made.a.end(), row.begin(), row.end() - 1);
+      made.b.push_back(row.back());
+    }
+    return made;
+  }
+  made.dimension = reader.whole("d", 10, 1, kMaxDimension);
+  const std::size_t n = reader.whole("rows", 100, 1, kMaxDimension);
+  made.a.resize(n * made.dimension);
+  Philox(seed, ~std::uint64_t{0}).fill_normal(made.a);
+  std::vector<double> truth(made.dimension), errors(n);
+  Philox(seed, ~std::uint64_t{1}).fill_normal(truth);
+  Philox(seed, ~std::uint64_t{2}).fill_normal(errors);
+  for (std::size_t i = 0; i < n; ++i) {
+    double z = reader.number("error", 0.1) * errors[i];
+    for (std::size_t j = 0; j < made.dimension; ++j) z += made.a[i * made.dimension + j] * truth[j];
+    made.b.push_back(loss != Regression::Loss::logistic ? z : z < 0 ? -1 : 1);
+  }
+  return made;
+}
+
+Objective read_objective(const Node& node, const std::string& file, std::uint64_t seed) {
+  using Loss = Regression::Loss;
+  Reader reader(node, file, "the objective");
+  const std::string name = reader.word("name",
+                                       {"quadratic", "fixed-target", "l1-norm", "least-squares",
+                                        "logistic", "l1-regression", "huber-regression"},
+                                       "quadratic");
+  Objective made;
+  if (name == "quadratic") {
+    // Curvatures from 1 to the condition number, evenly spaced in their logarithm.
+    const std::size_t d = reader.whole("d", 10, 1, kMaxDimension);
+    const double condition = reader.number("condition", 1);
+    if (!(condition >= 1)) reader.fail(node, "'condition' must be at least 1.");
+    Quadratic quadratic{std::vector<double>(d, 1)};
+    for (std::size_t j = 0; d > 1 && j < d; ++j)
+      quadratic.curvature[j] =
+          std::pow(condition, static_cast<double>(j) / static_cast<double>(d - 1));
+    made = quadratic;
+  } else if (name == "fixed-target") {
+    made = FixedTarget{std::vector<double>(reader.whole("d", 10, 1, kMaxDimension))};
+  } else if (name == "l1-norm") {
+    made = L1Norm{reader.whole("d", 10, 1, kMaxDimension)};
+  } else {
+    made = read_regression(reader,
+                           name == "least-squares"   ? Loss::squared
+                           : name == "logistic"      ? Loss::logistic
+                           : name == "l1-regression" ? Loss::absolute
+                                                     : Loss::huber,
+                           seed);
+  }
+  reader.finish();
+  reader.located(node, [&] { check(made); });
+  return made;
+}
+
+std::vector<Metric> read_metrics(Reader& reader, const Problem& problem) {
+  const bool fixed = std::holds_alternative<FixedTarget>(problem.objective);
+  std::istringstream words(reader.text("metrics", fixed ? "relative_error" : "objective"));
+  const Node& at =
+      reader.node().find("metrics") != nullptr ? *reader.node().find("metrics") : reader.node();
+  std::vector<Metric> metrics;
+  std::vector<std::string_view> known;
+  for (int i = 0; i <= static_cast<int>(Metric::l1_excess); ++i)
+    known.push_back(name(static_cast<Metric>(i)));
+  for (std::string word; words >> word;) {
+    const auto found = std::ranges::find(known, word);
+    if (found == known.end()) {
+      reader.fail(at, "'" + word + "' is no metric; the nearest is '" +
+                          std::string(nearest(word, known)) + "'.");
+    }
+    metrics.push_back(static_cast<Metric>(found - known.begin()));
+  }
+  if (metrics.empty()) reader.fail(at, "'metrics' names no metric.");
+  if (std::ranges::find(metrics, Metric::l1_excess) != metrics.end()) {
+    const auto* stable = problem.noise ? std::get_if<StableParameters>(&*problem.noise) : nullptr;
+    const bool known_law =
+        problem.noise &&
+        (std::holds_alternative<Cauchy>(*problem.noise) ||
+         (stable != nullptr && stable->beta == 0 && stable->location == 0 && stable->alpha >= 0.1));
+    if (!known_law)
+      reader.fail(at, "l1_excess is known for Cauchy and symmetric stable noise only.");
+  }
+  return metrics;
+}
+
+Problem read_problem(const GridPoint& point, const std::string& file, std::uint64_t seed) {
+  Reader reader(point.node, file, "the experiment");
+  Problem problem{.axes = point.axes};
+  for (const auto* common : {"experiment", "title", "description", "kind", "seed", "seeds", "part"})
+    (void)reader.any(common);
+  if (const Node* node = reader.any("objective")) {
+    problem.objective = read_objective(*node, file, seed);
+  } else {
+    reader.fail(reader.node(), "the experiment has no 'objective'.");
+  }
+  if (const Node* node = reader.any("noise")) {
+    Reader noise(*node, file, "the noise");
+    problem.state_dependent = noise.truth("state_dependent", false);
+    if (node->find("name") != nullptr && noise.text("name") == "none") {
+      noise.finish();
+    } else {
+      problem.noise = read_noise(noise);
+      Node shared = *node;  // a factor of the state is no part of what is drawn
+      std::erase_if(std::get<Node::Object>(shared.value),
+                    [](const auto& entry) { return entry.first == "state_dependent"; });
+      problem.noise_name = to_text(shared);
+    }
+  }
+  problem.batch = reader.whole("batch", 0, 0, kMaxDimension);
+  if (problem.batch > 0 && !std::holds_alternative<Regression>(problem.objective))
+    reader.fail(*point.node.find("batch"), "'batch' needs an objective that has data.");
+  problem.start = reader.number("w0", 1);
+  problem.steps = reader.whole("steps", 1000, 1, kMaxSteps);
+  problem.divergence = reader.number("divergence", 1e12);
+  problem.recorded = recorded_steps(problem.steps);
+  problem.metrics = read_metrics(reader, problem);
+  problem.methods = read_methods(reader, read_eta(reader, {.value = 0}));
+  reader.finish();
+  return problem;
+}
+
+// ---- The study ----------------------------------------------------------------------------------
+
+class Trajectories final : public Study {
+ public:
+  Trajectories(std::vector<Problem> problems, std::uint64_t seed, std::size_t runs)
+      : problems_(std::move(problems)), seed_(seed), runs_(runs) {
+    for (const Problem& problem : problems_) {
+      const auto like = std::ranges::find_if(
+          together_, [&](const auto& group) { return share_draws(*group.front(), problem); });
+      (like != together_.end() ? *like : together_.emplace_back()).push_back(&problem);
+    }
+  }
+
+  std::size_t tasks() const override { return together_.size() * runs_; }
+  std::vector<double> run(std::size_t task) const override {
+    return run_trajectories(together_[task / runs_], seed_, task % runs_);
+  }
+
+  std::vector<Group> collect(const std::vector<std::vector<double>>& numbers) const override {
+    std::vector<Group> groups;
+    for (const Problem& problem : problems_) {
+      // Where its numbers are: in which tasks, and from where on.
+      std::size_t first_task = 0, at = 0;
+      for (const auto& group : together_) {
+        const auto found = std::ranges::find(group, &problem);
+        if (found == group.end()) {
+          first_task += runs_;
+          continue;
+        }
+        for (auto before = group.begin(); before != found; ++before) at += numbers_of(**before);
+        break;
+      }
+      for (const MethodCase& method : problem.methods) {
+        for (const Metric metric : problem.metrics) {
+          Group group = group_of(problem, method);
+          group.metric = name(metric);
+          group.steps = problem.recorded;
+          group.values.resize(group.steps.size() * runs_);
+          for (std::size_t s = 0; s < group.steps.size(); ++s)
+            for (std::size_t run = 0; run < runs_; ++run)
+              group.values[s * runs_ + run] = numbers[first_task + run][at + s];
+          at += group.steps.size();
+          summarise(group);
+          groups.push_back(std::move(group));
+          groups.push_back(final_of(groups.back()));
+        }
+      }
+    }
+    return groups;
+  }
+
+ private:
+  [[nodiscard]] Group group_of(const Problem& problem, const MethodCase& method) const {
+    Group group{.method = method.label, .key = method.key, .axes = problem.axes, .runs = runs_};
+    group.axes.insert(group.axes.end(), method.axes.begin(), method.axes.end());
+    return group;
+  }
+  // The same metric after the last step, under a name of its own; the values are not repeated.
+  static Group final_of(const Group& from) {
+    return {.method = from.method,
+            .key = from.key,
+            .axes = from.axes,
+            .metric = "final_" + from.metric,
+            .stats = {from.stats.back()}};
+  }
+
+  static std::size_t numbers_of(const Problem& problem) {
+    return problem.methods.size() * problem.metrics.size() * problem.recorded.size();
+  }
+
+  std::vector<Problem> problems_;
+  std::vector<std::vector<const Problem*>> together_;  // with the same draws: one task per run
+  std::uint64_t seed_;
+  std::size_t runs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Study> read_trajectories(Reader& reader, std::uint64_t seed) {
+  const std::size_t runs = reader.whole("seeds", 50, 1, kMaxRuns);
+  std::vector<Problem> problems;
+  // "part": a list of objects whose keys are put over the document's.
+  std::vector<std::pair<Axes, Node>> parts;
+  if (const Node* part = reader.any("part"); part != nullptr && part->list() != nullptr) {
+    for (const Node& item : *part->list()) {
+      Reader keys(item, reader.file(), "a part");
+      Node merged = reader.node();
+      std::erase_if(std::get<Node::Object>(merged.value),
+                    [](const auto& entry) { return entry.first == "part"; });
+      for (const auto& [key, value] : *item.object()) {
+        if (key == "name") continue;
+        if (Node* there = merged.find(key)) {
+          *there = value;
+        } else {
+          std::get<Node::Object>(merged.value).emplace_back(key, value);
+        }
+      }
+      parts.push_back({{{"part", keys.text("name")}}, std::move(merged)});
+    }
+  } else {
+    parts.push_back({{}, reader.node()});
+  }
+  for (const auto& [axes, node] : parts) {
+    for (GridPoint& point : expand(node, reader.file(), {"methods"})) {
+      point.axes.insert(point.axes.begin(), axes.begin(), axes.end());
+      problems.push_back(read_problem(point, reader.file(), seed));
+    }
+  }
+  if (problems.empty()) reader.fail(reader.node(), "the grid is empty.");
+  return std::make_unique<Trajectories>(std::move(problems), seed, runs);
+}
+
+}  // namespace medgrad::lab

@@ -1,0 +1,290 @@
+#include "lab/trajectory.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <set>
+
+#include "medgrad/rng.h"
+#include "medgrad/stable.h"
+
+namespace medgrad::lab {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kChunk = 128;  // steps whose noise is made at once: some 10 kB per gradient
+
+// Streams of a run: for the noise of every gradient of a step, for its batch, and for the target.
+constexpr std::uint64_t kStreams = 1 << 16;
+constexpr std::uint64_t kTargetStream = kStreams - 1, kBatchStreams = kStreams / 2;
+
+double squared_norm(std::span<const double> x) {
+  double sum = 0;
+  for (const double v : x) sum += v * v;
+  return sum;
+}
+
+// E|delta - X| - E|X| of a Cauchy or symmetric stable X: 2 times the integral of F(u) - 1/2 over
+// (0, delta).
+double excess(const NoiseModel& noise, double delta) {
+  const double x = std::abs(delta);
+  if (const auto* cauchy = std::get_if<Cauchy>(&noise)) {
+    const double z = x / cauchy->scale;
+    return cauchy->scale * 2 / std::numbers::pi * (z * std::atan(z) - std::log1p(z * z) / 2);
+  }
+  const Stable law(std::get<StableParameters>(noise));
+  constexpr int kPanels =
+      64;  // Simpson: the error is below 1e-8 of the result for delta up to 10 scales
+  double sum = 0;
+  for (int i = 0; i <= kPanels; ++i) {
+    const double weight = i == 0 || i == kPanels ? 1 : i % 2 == 1 ? 4 : 2;
+    sum += weight * (0.5 - law.survival(x * i / kPanels));
+  }
+  return 2 * sum * x / (3 * kPanels);
+}
+
+// What is drawn for a chunk of steps, for all methods alike.
+struct Draws {
+  std::size_t samples, chunk, d;
+  std::vector<double> noise;           // samples x chunk x d; empty without noise
+  std::vector<std::uint32_t> batches;  // samples x chunk x batch; empty without batches
+
+  [[nodiscard]] std::span<const std::uint32_t> batch(std::size_t i, std::size_t k,
+                                                     std::size_t size) const {
+    return std::span(batches).subspan((i * chunk + k) * size, size);
+  }
+  // Steps first … first + count - 1.
+  void draw(const Problem& problem, std::uint64_t seed, std::uint64_t run, std::size_t first,
+            std::size_t count) {
+    const std::uint64_t streams = run * kStreams;
+    std::vector<double> u;
+    for (std::size_t i = 0; i < samples; ++i) {
+      if (problem.noise) {
+        sample(*problem.noise, std::span(noise).subspan(i * chunk * d, count * d), d, seed,
+               streams + i, first);
+      }
+      if (problem.batch > 0) {
+        u.resize(count * problem.batch);
+        Philox(seed, streams + kBatchStreams + i).fill_uniform(u, first * problem.batch);
+        const double rows = static_cast<double>(std::get<Regression>(problem.objective).b.size());
+        std::ranges::transform(
+            u, batches.begin() + static_cast<std::ptrdiff_t>(i * chunk * problem.batch),
+            [&](double x) { return static_cast<std::uint32_t>(x * rows); });
+      }
+    }
+  }
+};
+
+// One method on its way.
+class Walk {
+ public:
+  Walk(const Problem& problem, const Objective& objective, const MethodCase& method)
+      : problem_(problem),
+        objective_(objective),
+        method_(method),
+        optimizer_(method.method, dimension(objective)),
+        w_(dimension(objective), problem.start),
+        gradient_(w_.size()),
+        gradients_(optimizer_.samples() * w_.size()),
+        limit_(problem.divergence * (1 + std::abs(value(objective, w_)))),
+        moves_(method.eta.value != 0),
+        theta_(static_cast<double>(problem.steps) / (static_cast<double>(problem.steps) + 2)) {
+    const auto wants = [&](Metric metric) {
+      return std::ranges::find(problem.metrics, metric) != problem.metrics.end();
+    };
+    if (wants(Metric::averaged_objective)) average_w_.assign(w_.size(), 0);
+    if (wants(Metric::l1_excess)) average_m_.assign(w_.size(), 0);
+    wants_gradient_sum_ = wants(Metric::average_gradient_sq);
+    out_.reserve(problem.metrics.size() * problem.recorded.size());
+  }
+
+  // Steps first … first + count - 1. Where `ready`, the draws are whole gradients.
+  void advance(std::size_t first, std::size_t count, const Draws& draws, bool ready) {
+    const std::size_t d = w_.size();
+    for (std::size_t k = 0; k < count && first + k < problem_.steps && !diverged_; ++k) {
+      const std::size_t t = first + k;
+      if (t == problem_.recorded[next_]) record(t);
+      if (diverged_) return;
+      if (method_.tau) optimizer_.set_tau(method_.tau->at(t, problem_.steps));
+      before_step(t);
+      const Rows<double> rows =
+          ready ? Rows<double>(draws.noise.data() + k * d, optimizer_.samples(), d, draws.chunk * d)
+                : gradients(draws, k);
+      optimizer_.step(w_, moves_ ? method_.eta.at(t, problem_.steps) : 0, rows);
+      if (moves_ && !(squared_norm(w_) < std::numeric_limits<double>::max())) diverged_ = true;
+      after_step();
+    }
+  }
+  void finish() {
+    if (!diverged_) record(problem_.steps);
+  }
+  // metrics x recorded steps.
+  void append_to(std::vector<double>& numbers) const {
+    const std::size_t metrics = problem_.metrics.size(), steps = problem_.recorded.size();
+    for (std::size_t m = 0; m < metrics; ++m)
+      for (std::size_t s = 0; s < steps; ++s)
+        numbers.push_back(s * metrics + m < out_.size() ? out_[s * metrics + m] : kNaN);
+  }
+
+ private:
+  // The gradients of step k of the chunk.
+  Rows<double> gradients(const Draws& draws, std::size_t k) {
+    const std::size_t d = w_.size(), n = optimizer_.samples();
+    const double factor =
+        problem_.state_dependent ? StateDependent::factor(std::span<const double>(w_)) : 1;
+    if (problem_.batch == 0) gradient(objective_, w_, gradient_);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (problem_.batch > 0)
+        gradient(std::get<Regression>(objective_), w_, draws.batch(i, k, problem_.batch),
+                 gradient_);
+      const std::span<double> g = std::span(gradients_).subspan(i * d, d);
+      std::ranges::copy(gradient_, g.begin());
+      if (draws.noise.empty()) continue;
+      const double* xi = draws.noise.data() + (i * draws.chunk + k) * d;
+      for (std::size_t j = 0; j < d; ++j) g[j] += factor * xi[j];
+    }
+    return {gradients_.data(), n, d};
+  }
+
+  // Averages over s < t see w_t before it moves.
+  void before_step(std::size_t t) {
+    if (!average_w_.empty()) {
+      const double weight = std::pow(theta_, static_cast<double>(t));
+      for (std::size_t j = 0; j < w_.size(); ++j) average_w_[j] += weight * w_[j];
+      weights_ += weight;
+    }
+    if (wants_gradient_sum_) {
+      gradient(objective_, w_, gradient_);
+      gradient_sum_ += squared_norm(gradient_);
+    }
+  }
+  void after_step() {
+    if (average_m_.empty()) return;
+    const std::span<const double> m = optimizer_.estimate();
+    for (std::size_t j = 0; j < m.size(); ++j) average_m_[j] += m[j];
+  }
+
+  void record(std::size_t t) {
+    ++next_;
+    const double f = value(objective_, w_);
+    if (moves_ && !(std::abs(f) <= limit_)) {
+      diverged_ = true;
+      return;
+    }
+    for (const Metric metric : problem_.metrics)
+      out_.push_back(measure(metric, static_cast<double>(t), f));
+  }
+
+  double measure(Metric metric, double t, double f) {
+    switch (metric) {
+      case Metric::objective:
+        return f;
+      case Metric::averaged_objective: {
+        if (t == 0) return f;
+        std::vector<double> mean = average_w_;
+        for (double& x : mean) x /= weights_;
+        return value(objective_, mean);
+      }
+      case Metric::gradient_sq:
+        gradient(objective_, w_, gradient_);
+        return squared_norm(gradient_);
+      case Metric::average_gradient_sq:
+        if (t == 0) return measure(Metric::gradient_sq, 0, f);
+        return gradient_sum_ / t;
+      case Metric::relative_error: {
+        gradient(objective_, w_, gradient_);
+        const std::span<const double> m = optimizer_.estimate();
+        double error = 0;
+        for (std::size_t j = 0; j < m.size(); ++j) error = std::hypot(error, m[j] - gradient_[j]);
+        return error / std::sqrt(squared_norm(gradient_));
+      }
+      case Metric::l1_excess: {
+        gradient(objective_, w_, gradient_);
+        double sum = 0;
+        for (std::size_t j = 0; j < w_.size(); ++j)
+          sum += excess(*problem_.noise, average_m_[j] / std::max(t, 1.0) - gradient_[j]);
+        return sum;
+      }
+    }
+    return kNaN;
+  }
+
+  const Problem& problem_;
+  const Objective& objective_;
+  const MethodCase& method_;
+  Optimizer optimizer_;
+  std::vector<double> w_, gradient_, gradients_, average_w_, average_m_, out_;
+  double limit_;
+  bool moves_, wants_gradient_sum_ = false, diverged_ = false;
+  double theta_, weights_ = 0, gradient_sum_ = 0;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+std::string_view name(Metric metric) {
+  constexpr std::string_view kNames[] = {"objective",           "averaged_objective", "gradient_sq",
+                                         "average_gradient_sq", "relative_error",     "l1_excess"};
+  return kNames[static_cast<std::size_t>(metric)];
+}
+
+std::vector<std::size_t> recorded_steps(std::size_t steps) {
+  std::set<std::size_t> chosen = {0, steps};
+  for (std::size_t decade = 1; decade <= steps; decade *= 10)
+    for (const std::size_t k : {1, 2, 5})
+      if (k * decade <= steps) chosen.insert(k * decade);
+  for (std::size_t i = 1; i < 20; ++i) chosen.insert(steps * i / 20);
+  return {chosen.begin(), chosen.end()};
+}
+
+bool share_draws(const Problem& a, const Problem& b) {
+  return a.batch == 0 && b.batch == 0 && a.noise_name == b.noise_name &&
+         dimension(a.objective) == dimension(b.objective);
+}
+
+std::vector<double> run_trajectories(std::span<const Problem* const> problems, std::uint64_t seed,
+                                     std::uint64_t run) {
+  const Problem& first_problem = *problems.front();
+  const std::size_t d = dimension(first_problem.objective);
+  FixedTarget target{std::vector<double>(d)};
+  Philox(seed, run * kStreams + kTargetStream).fill_normal(target.target);
+  const Objective drawn = target;
+
+  std::vector<Walk> walks;
+  std::size_t samples = 1, steps = 1;
+  // Where the gradient never changes, it is added to the noise once for all methods.
+  bool ready = first_problem.noise.has_value();
+  for (const Problem* problem : problems) {
+    const bool fixed = std::holds_alternative<FixedTarget>(problem->objective);
+    ready = ready && fixed && !problem->state_dependent;
+    steps = std::max(steps, problem->steps);
+    for (const MethodCase& method : problem->methods) {
+      walks.emplace_back(*problem, fixed ? drawn : problem->objective, method);
+      if (const auto* several = std::get_if<SampleGradient>(&method.method))
+        samples = std::max(samples, several->n);
+    }
+  }
+  const std::size_t chunk = std::min(kChunk, steps);
+  Draws draws{samples, chunk, d, std::vector<double>(first_problem.noise ? samples * chunk * d : 0),
+              std::vector<std::uint32_t>(samples * chunk * first_problem.batch)};
+  for (std::size_t first = 0; first < steps; first += chunk) {
+    const std::size_t count = std::min(chunk, steps - first);
+    draws.draw(first_problem, seed, run, first, count);
+    for (std::size_t i = 0; ready && i < samples; ++i) {
+      double* row = draws.noise.data() + i * chunk * d;
+      for (std::size_t k = 0; k < count; ++k, row += d)
+        for (std::size_t j = 0; j < d; ++j) row[j] += target.target[j];
+    }
+    for (Walk& walk : walks) walk.advance(first, count, draws, ready);
+  }
+  std::vector<double> numbers;
+  for (Walk& walk : walks) {
+    walk.finish();
+    walk.append_to(numbers);
+  }
+  return numbers;
+}
+
+}  // namespace medgrad::lab

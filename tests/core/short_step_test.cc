@@ -1,0 +1,128 @@
+// Short vectors have kernels of their own: they must take the same step as the general ones, bit
+// for bit, whatever comes in.
+#include "kernels/short_step.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/simd.h"
+#include "medgrad/error.h"
+#include "medgrad/estimator.h"
+#include "testing.h"
+
+namespace medgrad {
+namespace {
+
+using testing::random_vector;
+using testing::same_bits;
+
+template <class T>
+class ShortStepTest : public ::testing::Test {
+ protected:
+  void TearDown() override { kernels::force_simd_target(kernels::simd_targets().front()); }
+};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(ShortStepTest, Types);
+
+std::vector<OnlineMethod> methods(double tau) {
+  return {ProximalPoint{Squared{}, tau},  ProximalPoint{L1{}, tau},     ProximalPoint{L2{}, tau},
+          ProximalPoint{Huber(0.5), tau}, Subgradient{Squared{}, tau},  Subgradient{L1{}, tau},
+          Subgradient{L2{}, tau},         Subgradient{Huber(0.5), tau}, ClippedMean{0.9, tau},
+          ProximalPoint{Lp(2), tau},      ClippedMean{0.0, tau}};
+}
+
+template <class T>
+struct Outcome {
+  std::vector<T> m, w;
+  StepInfo info;
+};
+
+// An empty second block changes nothing but that the vector is not in one piece: the general way.
+template <class T>
+Outcome<T> take(const OnlineMethod& method, Outcome<T> from, const std::vector<T>& g, bool general,
+                bool with_w, StepOptions options) {
+  Workspace<T> workspace;
+  const Block<T> blocks[] = {{from.m, g, with_w ? std::span<T>(from.w) : std::span<T>()}, {}};
+  from.info = step<T>(method, {blocks, general ? 2u : 1u}, options, workspace);
+  return from;
+}
+
+template <class T>
+void expect_same(const Outcome<T>& a, const Outcome<T>& b) {
+  EXPECT_TRUE(same_bits<T>(a.m, b.m));
+  EXPECT_TRUE(same_bits<T>(a.w, b.w));
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(a.info.increment_norm),
+            std::bit_cast<std::uint64_t>(b.info.increment_norm));
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(a.info.effective_beta),
+            std::bit_cast<std::uint64_t>(b.info.effective_beta));
+  EXPECT_EQ(a.info.clipped_share, b.info.clipped_share);
+  EXPECT_EQ(a.info.non_finite, b.info.non_finite);
+}
+
+// Ordinary numbers, signed zeros, and now and then one that is not ordinary.
+template <class T>
+std::vector<T> mixed_vector(std::mt19937_64& rng, std::size_t n, bool finite) {
+  using Limits = std::numeric_limits<T>;
+  const T wild[] = {T{0},
+                    -T{0},
+                    Limits::min(),
+                    Limits::denorm_min(),
+                    Limits::max(),
+                    Limits::lowest(),
+                    Limits::infinity(),
+                    Limits::quiet_NaN()};
+  std::vector<T> x = random_vector<T>(rng, n, 1);
+  std::uniform_int_distribution<std::size_t> kind(0, 15 * n);
+  for (T& v : x) {
+    const std::size_t k = kind(rng);
+    if (k < (finite ? 6 : 8)) v = wild[k];
+  }
+  return x;
+}
+
+TYPED_TEST(ShortStepTest, SameBitsAsTheGeneralWayOnEveryTarget) {
+  using T = TypeParam;
+  std::mt19937_64 rng(41);
+  for (std::size_t n = 0; n <= kernels::kShort + 1; ++n) {
+    for (const double tau : {1e-3, 1.0, 1e300}) {
+      for (const OnlineMethod& method : methods(tau)) {
+        const Outcome<T> from{mixed_vector<T>(rng, n, true), random_vector<T>(rng, n, 0), {}};
+        const std::vector<T> g = mixed_vector<T>(rng, n, false);
+        const bool with_w = rng() % 2 == 0;
+        const StepOptions options{.eta = 0.01,
+                                  .start = rng() % 4 == 0 ? Start::cold : Start::warm,
+                                  .non_finite = NonFinite::robust};
+        kernels::force_simd_target(kernels::simd_targets().front());
+        const Outcome<T> expected = take(method, from, g, true, with_w, options);
+        for (const std::string& target : kernels::simd_targets()) {
+          kernels::force_simd_target(target);
+          SCOPED_TRACE(target + " n=" + std::to_string(n));
+          expect_same(take(method, from, g, false, with_w, options), expected);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ShortStepTest, RejectNamesTheComponentAndChangesNothing) {
+  using T = TypeParam;
+  std::mt19937_64 rng(42);
+  for (const OnlineMethod& method : methods(1)) {
+    const Outcome<T> from{random_vector<T>(rng, 10, 0), random_vector<T>(rng, 10, 0), {}};
+    Outcome<T> after = from;
+    std::vector<T> g = random_vector<T>(rng, 10, 0);
+    g[6] = -std::numeric_limits<T>::infinity();
+    Workspace<T> workspace;
+    const Block<T> block{after.m, g, after.w};
+    try {
+      step<T>(method, {&block, 1}, {.eta = 1}, workspace);
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("component 7 is -inf"), std::string::npos);
+    }
+    EXPECT_TRUE(same_bits<T>(after.m, from.m));
+    EXPECT_TRUE(same_bits<T>(after.w, from.w));
+  }
+}
+
+}  // namespace
+}  // namespace medgrad
