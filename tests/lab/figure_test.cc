@@ -216,7 +216,7 @@ TEST(Layout, LegendHasOneEntryPerKey) {
   const std::vector<LegendEntry> entries = legend(figure);
   ASSERT_EQ(entries.size(), 3U);
   EXPECT_EQ(entries[0].name, "VClip");
-  EXPECT_EQ(entries[1].name, "other");
+  EXPECT_EQ(entries[1].name, "other");  // nothing in common, so the key
   EXPECT_EQ(entries[2].name, "exact (C_n)");
 }
 

@@ -78,9 +78,9 @@ TEST(Report, NeedsNothingFromOutside) {
   for (const char* const mark : {"@title@", "@style@", "@data@", "@chart@", "@script@",
                                  "src=\"http", "href=\"http", "@import", "url(http"})
     EXPECT_EQ(html.find(mark), std::string::npos) << mark;
-  EXPECT_TRUE(data_of(html)["sections"].empty());
-  for (const auto& look : data_of(html)["looks"])
-    EXPECT_EQ(look["light"].get<std::string>().size(), 7U);
+  const nlohmann::json data = data_of(html);
+  EXPECT_TRUE(data["sections"].empty());
+  for (const auto& look : data["looks"]) EXPECT_EQ(look["light"].get<std::string>().size(), 7U);
 }
 
 TEST(Report, IsWrittenWholeAndAlone) {

@@ -246,7 +246,7 @@ function createChart(panel, canvas) {
 
 function datasetOf(series, panel, theme) {
   const colour = colourOf(series, theme);
-  const marks = series.style === 'points' || (series.x.length <= manyPoints && series.style === 'line' && !panel.equal_aspect);
+  const marks = series.style === 'points' || (series.x.length <= manyPoints && panel.series.length <= manySeries && series.style === 'line' && series.shade === 1 && !panel.equal_aspect);
   return {
     label: series.name, series, panel,
     data: pointsOf(series, panel),
@@ -293,8 +293,12 @@ function fitAspect(panel) {
   const { chart } = panel;
   const visible = panel.series.filter((series) => shown(panel.experiment, series));
   const [x, y] = [rangeOf(panel.x, false, visible.map((s) => s.x)), rangeOf(panel.y, false, visible.map((s) => s.y))];
+  // The size of the area without what an earlier fit did to the labels.
+  Object.assign(chart.options.scales.x, x);
+  Object.assign(chart.options.scales.y, y);
+  chart.update();
   const area = chart.chartArea;
-  if (!(area.right > area.left && area.bottom > area.top)) return;  // not on the screen now
+  if (!(area.right > area.left + 20 && area.bottom > area.top + 20)) return;  // not on the screen now
   const unit = Math.max((x.max - x.min) / (area.right - area.left), (y.max - y.min) / (area.bottom - area.top));
   const widen = (range, pixels) => {
     const extra = (unit * pixels - (range.max - range.min)) / 2;
