@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kDepth = 100;  // of nesting; trees are walked by recursion
+
 // Characters of the text, counting lines. The parser looks one character ahead of what it has
 // understood, so a line only counts once something after its end was read.
 class Cursor {
@@ -72,9 +74,11 @@ class Builder : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t, const std::string& token,
                    const nlohmann::detail::exception& e) override {
     // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error while …"
+    // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
     const std::string text = e.what();
-    const std::size_t colon = text.find(": ");
-    std::string reason = colon == std::string::npos ? text : text.substr(colon + 2);
+    std::size_t begin = text.find(": ");
+    if (begin == std::string::npos) begin = text.find("] ");
+    std::string reason = begin == std::string::npos ? text : text.substr(begin + 2);
     std::ranges::replace(reason, '\n', ' ');
     throw Error(file_ + ":" + std::to_string(line_) + ": this is no JSON" +
                 (token.empty() ? "" : " (at '" + token.substr(0, 30) + "')") + ": " + reason + ".");
@@ -97,6 +101,8 @@ class Builder : public nlohmann::json_sax<Json> {
   }
   // A pointer into a list stays valid: while it is on the stack, nothing is added beside it.
   bool open(decltype(Node::value) value) {
+    if (stack_.size() == kDepth)
+      throw Error(file_ + ":" + std::to_string(line_) + ": this is nested too deeply.");
     Node& node = place();
     node.value = std::move(value);
     node.line = line_;

@@ -41,7 +41,10 @@ void exchange(const fs::path& a, const fs::path& b) {
 
 ResultFolder::ResultFolder(fs::path place) : place_(std::move(place)) {
   std::error_code failed;
-  if (fs::exists(place_) && !fs::is_empty(place_, failed) && !fs::exists(place_ / "summary.json"))
+  if (fs::is_symlink(place_, failed) && fs::exists(place_, failed)) place_ = fs::canonical(place_);
+  const bool ours = fs::is_directory(place_, failed) &&
+                    (fs::is_empty(place_, failed) || fs::exists(place_ / "summary.json", failed));
+  if (fs::exists(fs::symlink_status(place_, failed)) && !ours)
     throw Error(place_.string() +
                 " is there already and is no result folder; choose another --out.");
   making_ = place_.parent_path() /

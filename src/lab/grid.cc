@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 
 #include "medgrad/error.h"
@@ -12,6 +15,10 @@ namespace medgrad::lab {
 namespace {
 
 constexpr double kMaxValues = 1e5;
+
+// What results call their own columns.
+constexpr std::string_view kTaken[] = {"method", "metric", "run", "step", "value",   "mean",
+                                       "median", "min",    "max", "se",   "diverged"};
 
 [[noreturn]] void fail(const std::string& file, const Node& at, const std::string& sentence) {
   throw Error(file + ":" + std::to_string(at.line) + ": " + sentence);
@@ -46,6 +53,18 @@ AxisValue name_of(const Node& item, std::size_t index) {
   return plain(item);
 }
 
+// Objects may have the same name; then they are called "stable 1", "stable 2", by their places.
+std::vector<AxisValue> names_of(const Node::List& list) {
+  std::vector<AxisValue> names;
+  for (std::size_t i = 0; i < list.size(); ++i) names.push_back(name_of(list[i], i));
+  std::vector<AxisValue> told_apart = names;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].object() != nullptr && std::ranges::count(names, names[i]) > 1)
+      told_apart[i] = to_text(names[i]) + " " + std::to_string(i + 1);
+  }
+  return told_apart;
+}
+
 class Expansion {
  public:
   Expansion(const std::string& file, const std::vector<std::string>& kept)
@@ -65,31 +84,58 @@ class Expansion {
       const bool kept = std::ranges::find(kept_, key) != kept_.end();
       const std::vector<GridPoint> choices =
           kept ? std::vector<GridPoint>{{{}, child}} : value(child, key);
+      if (static_cast<double>(points.size()) * static_cast<double>(choices.size()) > kMaxValues)
+        fail(file_, child, "with '" + key + "' the grid has more than 100000 points.");
       std::vector<GridPoint> product;
       for (const GridPoint& point : points) {
         for (const GridPoint& choice : choices) {
           GridPoint& made = product.emplace_back(point);
-          made.axes.insert(made.axes.end(), choice.axes.begin(), choice.axes.end());
+          for (const auto& [axis, at] : choice.axes) add_axis(made.axes, axis, at, key);
           std::get<Node::Object>(made.node.value).emplace_back(key, choice.node);
         }
       }
-      if (static_cast<double>(product.size()) > kMaxValues)
-        fail(file_, child, "with '" + key + "' the grid has more than 100000 points.");
       points = std::move(product);
     }
     return points;
   }
 
  private:
-  std::vector<GridPoint> items(const Node::List& list, const Node& node,
+  // An axis below `key`, under a name that no other has: "value", or "eta.value".
+  static void add_axis(Axes& axes, const std::string& name, const AxisValue& at,
+                       const std::string& key) {
+    const bool taken = name != key && std::ranges::find(kTaken, name) != std::end(kTaken);
+    const bool known = std::ranges::find(axes, name, &Axes::value_type::first) != axes.end();
+    axes.emplace_back(taken || known ? key + "." + name : name, at);
+  }
+
+  // The list with ranges among its values written out.
+  Node::List flat(const Node::List& list, const std::string& key) const {
+    Node::List values;
+    for (const Node& item : list) {
+      if (!is_range(item)) {
+        values.push_back(item);
+        continue;
+      }
+      const Node range = list_of_range(item, key, file_);
+      values.insert(values.end(), range.list()->begin(), range.list()->end());
+    }
+    return values;
+  }
+
+  std::vector<GridPoint> items(const Node::List& given, const Node& node,
                                const std::string& key) const {
-    if (list.empty()) fail(file_, node, "the list '" + key + "' is empty; an axis needs a value.");
+    if (given.empty()) fail(file_, node, "the list '" + key + "' is empty; an axis needs a value.");
+    const Node::List list = flat(given, key);
+    const std::vector<AxisValue> names = names_of(list);
     std::vector<GridPoint> points;
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (list[i].list() != nullptr) fail(file_, list[i], "'" + key + "' is a list of lists.");
-      for (GridPoint& point : value(list[i], key)) {
-        point.axes.insert(point.axes.begin(), {key, name_of(list[i], i)});
-        points.push_back(std::move(point));
+      if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+          names.begin() + static_cast<std::ptrdiff_t>(i))
+        fail(file_, list[i], "'" + key + "' has " + to_text(names[i]) + " twice.");
+      for (const GridPoint& point : value(list[i], key)) {
+        GridPoint& made = points.emplace_back(GridPoint{{{key, names[i]}}, point.node});
+        for (const auto& [axis, at] : point.axes) add_axis(made.axes, axis, at, key);
       }
     }
     return points;
@@ -116,6 +162,8 @@ double number_on(const Axes& axes, std::string_view name) {
 
 std::vector<GridPoint> expand(const Node& node, const std::string& file,
                               const std::vector<std::string>& kept) {
+  if (node.object() == nullptr)
+    fail(file, node, "there is " + std::string(node.kind()) + " where an object must be.");
   return Expansion(file, kept).entries(node);
 }
 

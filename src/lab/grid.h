@@ -4,7 +4,8 @@
 //
 // stands for four experiments, named by their values of `alpha` and `steps`. A list of objects is
 // an axis too; its values are the objects' names. {"from": 1, "to": 101, "step": 2} stands for a
-// list.
+// list. An axis is called by its key, with the key above it in front ("eta.value") where the name
+// would not tell it apart.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ std::vector<std::string> axis_names(const Results& results) {
 
 // Text in a CSV field; quoted where it has to be.
 std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
@@ -60,7 +60,8 @@ std::string row_head(const Group& group) {
   return head;
 }
 
-void append_rows(std::string& text, const Group& group) {
+// `count` is how the number of runs is called.
+void append_rows(std::string& text, const Group& group, const std::string& count) {
   const std::string head = row_head(group);
   const std::string metric = "\"metric\": " + quoted(group.metric);
   for (std::size_t i = 0; i < group.rows(); ++i) {
@@ -77,8 +78,8 @@ void append_rows(std::string& text, const Group& group) {
       text += name;
       append_json(text, value);
     }
-    text += ", \"n\": " + std::to_string(s.n) + ", \"diverged\": " + std::to_string(s.diverged) +
-            "},\n";
+    text += ", \"" + count + "\": " + std::to_string(s.n) +
+            ", \"diverged\": " + std::to_string(s.diverged) + "},\n";
   }
 }
 
@@ -96,15 +97,23 @@ Stats stats_of(std::span<double> values) {
   // Divided first: values may be of any size.
   s.mean = 0;
   for (const double x : finite) s.mean += x / n;
-  double square = 0;
-  for (const double x : finite) square += (x - s.mean) / n * (x - s.mean);
-  if (s.n > 1) s.se = std::sqrt(square / (n - 1));
   const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(s.n / 2);
   std::ranges::nth_element(finite, middle);
   const double below = s.n % 2 == 1 ? *middle : *std::max_element(finite.begin(), middle);
   s.median = std::midpoint(below, *middle);
   s.min = *std::min_element(finite.begin(), middle + 1);
   s.max = *std::max_element(middle, finite.end());
+  s.mean = std::clamp(s.mean, s.min, s.max);  // rounding does not take it out of the range
+  if (s.n == 1) return s;
+  // Squares may neither overflow nor vanish, so very large or small values are moved to the middle.
+  const double largest = std::max(std::abs(s.min), std::abs(s.max));
+  const double unit = largest > 0x1p500 ? 0x1p-600 : largest < 0x1p-500 ? 0x1p600 : 1;
+  double square = 0;
+  for (const double x : finite) {
+    const double deviation = x * unit - s.mean * unit;
+    square += deviation / n * deviation;
+  }
+  s.se = std::sqrt(square / (n - 1)) / unit;
   return s;
 }
 
@@ -176,7 +185,10 @@ std::string summary_json(const Results& results) {
   for (const std::string& note : results.notes) text += "    " + quoted(note) + ",\n";
   close();
   text += "  ],\n  \"rows\": [\n";
-  for (const Group& group : results.groups) append_rows(text, group);
+  // The paper's sample size is called n too; where it is an axis, runs are counted as "runs".
+  const std::vector<std::string> axes = axis_names(results);
+  const std::string count = std::ranges::find(axes, "n") == axes.end() ? "n" : "runs";
+  for (const Group& group : results.groups) append_rows(text, group, count);
   close();
   return text + "  ]\n}\n";
 }

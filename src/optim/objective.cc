@@ -98,7 +98,10 @@ struct Check {
 
 }  // namespace
 
-void check(const Objective& objective) { std::visit(Check{}, objective); }
+void check(const Objective& objective) {
+  std::visit(Check{}, objective);
+  if (dimension(objective) == 0) throw Error("The dimension of an objective must be at least 1.");
+}
 
 std::size_t dimension(const Objective& objective) {
   if (const auto* f = std::get_if<FixedTarget>(&objective)) return f->target.size();
@@ -121,7 +124,8 @@ double value(const Objective& objective, std::span<const double> w) {
   }
   const auto& f = std::get<Regression>(objective);
   for (std::size_t i = 0; i < f.b.size(); ++i) sum += loss(f, dot(row(f, i), w), f.b[i]);
-  return sum / static_cast<double>(f.b.size()) + f.ridge / 2 * dot(w, w);
+  const double ridge = f.ridge == 0 ? 0 : f.ridge / 2 * dot(w, w);  // |w|^2 may overflow
+  return sum / static_cast<double>(f.b.size()) + ridge;
 }
 
 void gradient(const Objective& objective, std::span<const double> w, std::span<double> out) {

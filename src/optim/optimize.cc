@@ -12,6 +12,8 @@
 namespace medgrad {
 namespace {
 
+constexpr double kLargest = std::numeric_limits<double>::max();
+
 double of(const ParameterValues& v, std::string_view name) { return v.find(name)->second; }
 
 // Entries hold views; names that are put together here live as long as the program.
@@ -74,6 +76,32 @@ Entry<GradientMethod> sample_entry(const Entry<SampleMethod>& from) {
     return made;
   };
   return entry;
+}
+
+// m <- the estimate; components that no gradient has stay as they were (or are 0, in rows so long
+// that aggregate() has given up half-way).
+void estimate_from(const SampleMethod& estimator, const Rows<double>& gradients,
+                   std::vector<double>& m) {
+  const SampleOptions<double> robust{.non_finite = NonFinite::robust};
+  try {
+    aggregate(estimator, gradients, std::span(m), robust);
+  } catch (const Error&) {  // a column without an observation
+    std::vector<double> filled(gradients.n() * m.size()), before = m;
+    for (std::size_t j = 0; j < m.size(); ++j) {
+      bool seen = false;
+      for (std::size_t i = 0; i < gradients.n(); ++i) {
+        filled[i * m.size() + j] = gradients.row(i)[j];
+        seen = seen || !std::isnan(gradients.row(i)[j]);
+      }
+      if (!std::isfinite(before[j])) before[j] = 0;
+      for (std::size_t i = 0; !seen && i < gradients.n(); ++i) filled[i * m.size() + j] = before[j];
+      if (seen) before[j] = std::numeric_limits<double>::quiet_NaN();
+    }
+    aggregate(estimator, Rows<double>(filled.data(), gradients.n(), m.size()), std::span(m),
+              robust);
+    for (std::size_t j = 0; j < m.size(); ++j)
+      if (!std::isnan(before[j])) m[j] = before[j];
+  }
 }
 
 // Subgradient steps from m = 0 every time: sign-SGD and normalised SGD.
@@ -218,11 +246,11 @@ void Optimizer::step(std::span<double> w, double eta, const Rows<double>& gradie
   const auto& sample = std::get<SampleGradient>(method_);
   if (sample.inexact > 0) {
     approach(sample, gradients);
-  } else if (sample.n == 1) {
-    std::ranges::copy(g, m_.begin());
+  } else if (sample.n == 1 && std::holds_alternative<Mean>(sample.estimator)) {
+    for (std::size_t j = 0; j < g.size(); ++j)
+      if (!std::isnan(g[j])) m_[j] = std::clamp(g[j], -kLargest, kLargest);
   } else {
-    aggregate(sample.estimator, gradients, std::span(m_),
-              SampleOptions<double>{.non_finite = NonFinite::robust});
+    estimate_from(sample.estimator, gradients, m_);
   }
   const std::span<const double> m = estimate();
   for (std::size_t j = 0; j < w.size(); ++j) w[j] -= eta * m[j];
@@ -242,10 +270,10 @@ void Optimizer::adapt(const AdaptiveGradient& method, std::span<double> w, doubl
   const double first = 1 - std::pow(method.beta1, t), second = 1 - std::pow(method.beta2, t);
   for (std::size_t j = 0; j < w.size(); ++j) {
     if (std::isnan(g[j])) continue;  // no observation
-    const double seen = std::min(std::abs(g[j]), std::numeric_limits<double>::max());
+    const double seen = std::min(std::abs(g[j]), kLargest);
     // The root of v is what is kept: it cannot overflow where g^2 does.
     v_[j] = std::hypot(std::sqrt(method.beta2) * v_[j], std::sqrt(1 - method.beta2) * seen);
-    w[j] -= eta * (m[j] / first) / (v_[j] / std::sqrt(second) + method.epsilon);
+    w[j] -= eta * (m[j] / (v_[j] / std::sqrt(second) + method.epsilon) / first);
   }
 }
 

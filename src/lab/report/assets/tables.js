@@ -29,11 +29,13 @@ function claimList(experiment) {
 
 // ---- Tables of many rows ------------------------------------------------------------------------
 
-const statistics = ['mean', 'median', 'min', 'max', 'se', 'n', 'diverged'];
+// Where n is an axis, the number of runs is called runs.
+const statisticsOf = (rows) => ['mean', 'median', 'min', 'max', 'se', rows.some((row) => row.runs !== undefined) ? 'runs' : 'n', 'diverged'];
 
 // Method, axes and metric of a row: everything that is no statistic.
 function namesOf(rows) {
   const names = new Set();
+  const statistics = statisticsOf(rows);
   for (const row of rows) for (const name of Object.keys(row)) if (!statistics.includes(name)) names.add(name);
   const order = (name) => (name === 'method' ? 0 : name === 'metric' ? 2 : 1);
   return [...names].sort((a, b) => order(a) - order(b));
@@ -41,7 +43,7 @@ function namesOf(rows) {
 
 function singleTable(experiment) {
   const rows = experiment.runs[0].summary?.rows ?? [];
-  const present = statistics.filter((name) => rows.some((row) => row[name] !== undefined && !(name === 'diverged' && !row[name])));
+  const present = statisticsOf(rows).filter((name) => rows.some((row) => row[name] !== undefined && !(name === 'diverged' && !row[name])));
   return { columns: [...namesOf(rows), ...present], rows };
 }
 
