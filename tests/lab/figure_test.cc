@@ -218,6 +218,14 @@ TEST(Layout, LegendHasOneEntryPerKey) {
   EXPECT_EQ(entries[0].name, "VClip");
   EXPECT_EQ(entries[1].name, "other");  // nothing in common, so the key
   EXPECT_EQ(entries[2].name, "exact (C_n)");
+
+  figure.panels[0].series.resize(2);
+  figure.panels.resize(1);
+  figure.panels[0].series[0].shade = 0.25;
+  const std::vector<LegendEntry> curves = legend(figure);
+  ASSERT_EQ(curves.size(), 2U);  // of a single key
+  EXPECT_EQ(curves[0].name, "VClip, 1/α = 0.5");
+  EXPECT_EQ(curves[0].shade, 0.25);
 }
 
 TEST(Layout, EveryKeyHasALookAndKnownOnesKeepTheirs) {

@@ -149,7 +149,7 @@ class Script {
       return;
     }
     out +=
-        "set lmargin 9\nset rmargin 2\nset tmargin 2\nset bmargin 3.2\nset border 3 lc rgb "
+        "set lmargin 9\nset rmargin 2\nset tmargin 2.4\nset bmargin 3.5\nset border 3 lc rgb "
         "'#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\nunset key\n";
     axis(out, 'x', panel.x, x_range(panel));
     axis(out, 'y', panel.y, y_range(panel));
@@ -279,7 +279,8 @@ class Script {
       const LegendEntry& entry = entries_[i];
       out += std::string(i == 0 ? "" : ", ") + "NaN with " +
              (entry.style == SeriesStyle::points ? "points " : "lines ") +
-             line_of(looks_.at(entry.key), 1, entry.style) + " title " + in_quotes(entry.name);
+             line_of(looks_.at(entry.key), entry.shade, entry.style) + " title " +
+             in_quotes(entry.name);
     }
     out += "\n";
   }

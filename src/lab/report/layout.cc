@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 namespace medgrad::lab {
 namespace {
@@ -85,18 +86,24 @@ Range y_range(const Panel& panel) {
 }
 
 std::vector<LegendEntry> legend(const Figure& figure) {
+  constexpr std::size_t kMany = 12;
+  std::vector<LegendEntry> curves;  // by name
   std::vector<LegendEntry> entries;
   for (const Panel& panel : figure.panels) {
     for (const Series& series : panel.series) {
       const auto found = std::find_if(entries.begin(), entries.end(),
                                       [&](const LegendEntry& e) { return e.key == series.key; });
       if (found == entries.end()) {
-        entries.push_back({series.key, series.name, series.style});
+        entries.push_back({series.key, series.name, series.style, 1});
       } else {
         found->name = common_name(found->name, series.name);
       }
+      if (std::none_of(curves.begin(), curves.end(),
+                       [&](const LegendEntry& e) { return e.name == series.name; }))
+        curves.push_back({series.key, series.name, series.style, series.shade});
     }
   }
+  if (entries.size() == 1 && curves.size() <= kMany) entries = std::move(curves);
   for (LegendEntry& entry : entries)
     if (entry.name.empty()) entry.name = entry.key;
   return entries;

@@ -75,11 +75,14 @@ function logTicks(min, max, most) {
   return ticks;
 }
 
-// Powers of ten are written as such if any of them is far from 1.
+// Powers of ten are written as such if any of them is far from 1 and there are no other ticks.
 function tickLabel(value, scale) {
-  if (scale.type === 'logarithmic' && scale.ticks.some((tick) => tick.value > 1.5e3 || tick.value < 0.005)) {
-    const exponent = Math.round(Math.log10(value));
-    if (exponent !== 0 && exponent !== 1 && Math.abs(value / 10 ** exponent - 1) < 1e-9) return `10${superscript(exponent)}`;
+  const exponentOf = (number) => Math.round(Math.log10(number));
+  const isPower = (number) => Math.abs(number / 10 ** exponentOf(number) - 1) < 1e-9;
+  const far = (tick) => tick.value > 1.5e3 || tick.value < 0.005;
+  if (scale.type === 'logarithmic' && scale.ticks.some(far) && scale.ticks.every((tick) => isPower(tick.value))) {
+    const exponent = exponentOf(value);
+    if (exponent !== 0 && exponent !== 1) return `10${superscript(exponent)}`;
   }
   return formatNumber(Number(value.toPrecision(6)), 3);
 }
@@ -246,7 +249,7 @@ function createChart(panel, canvas) {
 
 function datasetOf(series, panel, theme) {
   const colour = colourOf(series, theme);
-  const marks = series.style === 'points' || (series.x.length <= manyPoints && panel.series.length <= manySeries && series.style === 'line' && series.shade === 1 && !panel.equal_aspect);
+  const marks = series.style === 'points' || (series.x.length <= manyPoints && panel.series.length <= manySeries && series.style === 'line' && !panel.equal_aspect && panel.series.every(({ shade }) => shade === 1));
   return {
     label: series.name, series, panel,
     data: pointsOf(series, panel),
