@@ -87,7 +87,7 @@ bool MediansOf(const T* const* rows, std::size_t begin, std::size_t end, T* HWY_
   std::size_t j = begin;
   auto alarm = hn::Zero(d);
   for (; j + hn::Lanes(d) <= end; j += hn::Lanes(d)) {
-    for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(local[i] + j + 1024 / sizeof(T));
+    for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(local[i] + j + 2048 / sizeof(T));
     const auto median = MedianOf<N>(d, local, j, alarm, kAll);
     if constexpr (kStream) {
       hn::Stream(median, d, out + (j - begin));

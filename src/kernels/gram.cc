@@ -96,43 +96,60 @@ void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes
   }
 }
 
-// Lanes [part, part + kParts * N) of one row, in registers all the way.
-template <std::size_t kParts, class T>
-void AddSquaredParts(const T* HWY_RESTRICT x, std::size_t count, const T* HWY_RESTRICT centre,
-                     Scaling scaling, double scale, std::size_t part, double* HWY_RESTRICT lanes) {
+// Loads c as double, 0 where there is none.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> LoadCentre(D d, const T* c, std::size_t j) {
+  return c == nullptr ? hn::Zero(d) : LoadDouble(d, c + j);
+}
+
+// Squared distances of kRows rows without scales, over whole blocks of kLanes columns. Several rows
+// at once, for independent additions and one reading of the centre.
+template <std::size_t kRows, class T>
+void AddSquaredRows(const T* const* rows, std::size_t count, const T* HWY_RESTRICT centre,
+                    double* HWY_RESTRICT lanes) {
   const hn::CappedTag<double, kLanes> d;
   const std::size_t N = hn::Lanes(d);
-  hn::Vec<decltype(d)> sum[kParts];
-  for (std::size_t k = 0; k < kParts; ++k) sum[k] = hn::LoadU(d, lanes + part + k * N);
-  for (std::size_t j = part; j + kLanes <= count + part; j += kLanes) {
-    for (std::size_t k = 0; k < kParts; ++k) {
-      const std::size_t at = j + k * N;
-      const auto v = Difference(d, x + at, centre == nullptr ? nullptr : centre + at, scaling,
-                                hn::Set(d, scale));
-      sum[k] = hn::Add(sum[k], hn::Mul(v, v));
+  for (std::size_t part = 0; part < kLanes; part += N) {
+    hn::Vec<decltype(d)> sum[kRows];
+    for (std::size_t i = 0; i < kRows; ++i) sum[i] = hn::LoadU(d, lanes + i * kLanes + part);
+    for (std::size_t block = 0; block + kLanes <= count; block += kLanes) {
+      const auto c = LoadCentre(d, centre, block + part);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        const auto v = hn::Sub(LoadDouble(d, rows[i] + block + part), c);
+        sum[i] = hn::Add(sum[i], hn::Mul(v, v));
+      }
     }
+    for (std::size_t i = 0; i < kRows; ++i) hn::StoreU(sum[i], d, lanes + i * kLanes + part);
   }
-  for (std::size_t k = 0; k < kParts; ++k) hn::StoreU(sum[k], d, lanes + part + k * N);
+}
+
+// The columns from `begin` on of one row, one by one.
+template <class T>
+void AddSquaredRest(const T* x, std::size_t begin, std::size_t count, const T* centre,
+                    Scaling scaling, double scale, double* lanes) {
+  const hn::CappedTag<double, 1> one;
+  for (std::size_t j = begin; j < count; ++j) {
+    const auto v = Difference(one, x + j, centre == nullptr ? nullptr : centre + j, scaling,
+                              hn::Set(one, scale));
+    lanes[j % kLanes] += hn::GetLane(hn::Mul(v, v));
+  }
 }
 
 template <class T>
 void AddSquaredDistances(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
                          const double* scales, double* lanes) {
-  constexpr std::size_t kN = hn::MaxLanes(hn::CappedTag<double, kLanes>());
-  constexpr std::size_t kParts = kLanes / kN < 4 ? kLanes / kN : 4;
-  const hn::CappedTag<double, 1> one;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Scaling scaling = ScalingBy(scales, i);
-    const double scale = scales == nullptr ? 1.0 : scales[i];
-    double* const own = lanes + i * kLanes;
-    for (std::size_t part = 0; part < kLanes; part += kParts * kN)
-      AddSquaredParts<kParts>(rows[i], count, centre, scaling, scale, part, own);
-    for (std::size_t j = count / kLanes * kLanes; j < count; ++j) {
-      const auto v = Difference(one, rows[i] + j, centre == nullptr ? nullptr : centre + j, scaling,
-                                hn::Set(one, scale));
-      own[j % kLanes] += hn::GetLane(hn::Mul(v, v));
-    }
+  if (scales != nullptr) {  // rare
+    for (std::size_t i = 0; i < n; ++i)
+      AddSquaredRest(rows[i], 0, count, centre, ScalingBy(scales, i), scales[i],
+                     lanes + i * kLanes);
+    return;
   }
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) AddSquaredRows<4>(rows + i, count, centre, lanes + i * kLanes);
+  for (; i < n; ++i) AddSquaredRows<1>(rows + i, count, centre, lanes + i * kLanes);
+  for (i = 0; i < n; ++i)
+    AddSquaredRest(rows[i], count / kLanes * kLanes, count, centre, Scaling::kNone, 1,
+                   lanes + i * kLanes);
 }
 
 // The sums over all rows for K vectors of columns from j on, in registers.
@@ -141,17 +158,20 @@ HWY_INLINE void SumColumns(D d, const T* const* rows, std::size_t n, std::size_t
                            const double* coefficients, const double* scales, double* sum) {
   using V = hn::Vec<D>;
   const std::size_t N = hn::Lanes(d);
-  V acc[K];
-  for (std::size_t k = 0; k < K; ++k) acc[k] = hn::Zero(d);
+  V acc[K], origin[K];
+  for (std::size_t k = 0; k < K; ++k) {
+    acc[k] = hn::Zero(d);
+    origin[k] = LoadCentre(d, anchor, j + k * N);
+  }
   for (std::size_t i = 0; i < n; ++i) {
     if (coefficients[i] == 0) continue;
-    const Scaling scaling = ScalingBy(scales, i);
     const V coefficient = hn::Set(d, coefficients[i]);
-    const V scale = hn::Set(d, scales == nullptr ? 1.0 : scales[i]);
     for (std::size_t k = 0; k < K; ++k) {
-      const std::size_t at = j + k * N;
-      const V v =
-          Difference(d, rows[i] + at, anchor == nullptr ? nullptr : anchor + at, scaling, scale);
+      const T* const x = rows[i] + j + k * N;
+      const V v = scales == nullptr
+                      ? hn::Sub(LoadDouble(d, x), origin[k])
+                      : Difference(d, x, anchor == nullptr ? nullptr : anchor + j + k * N,
+                                   ScalingBy(scales, i), hn::Set(d, scales[i]));
       acc[k] = hn::Add(acc[k], hn::Mul(coefficient, v));
     }
   }
