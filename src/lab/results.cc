@@ -87,8 +87,7 @@ void append_rows(std::string& text, const Group& group, const std::string& count
 
 Stats stats_of(std::span<double> values) {
   Stats s{kNaN, kNaN, kNaN, kNaN, kNaN, 0, 0};
-  const auto gone =
-      std::ranges::remove_if(values, [](double x) { return std::isnan(x) || x == kFailed; });
+  const auto gone = std::ranges::remove_if(values, [](double x) { return std::isnan(x); });
   const std::span<double> finite(values.begin(), gone.begin());
   s.n = finite.size();
   s.diverged = values.size() - s.n;
@@ -151,7 +150,7 @@ std::string results_csv(const Results& results) {
         text += head;
         text += std::to_string(run);
         text += tail;
-        if (value == kFailed) {
+        if (is_failed(value)) {
           text += "failed";
         } else if (std::isnan(value)) {
           text += "diverged";

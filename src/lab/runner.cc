@@ -32,7 +32,7 @@ Results results_of(const Experiment& experiment, const Numbers& numbers) {
   for (const Group& group : results.groups) {
     if (group.runs == 0) continue;
     const auto last = group.values.end() - static_cast<std::ptrdiff_t>(group.runs);
-    const auto failed = std::count(last, group.values.end(), kFailed);
+    const auto failed = std::count_if(last, group.values.end(), is_failed);
     if (failed > 0)
       results.notes.push_back(std::to_string(failed) + " runs of " + group.method + " failed.");
   }
