@@ -1,6 +1,7 @@
-// What the tests share: random vectors of every temper, and exact comparisons.
+// What the tests share: random vectors of every temper, exact comparisons, errors, distributions.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "medgrad/error.h"
 
 namespace medgrad::testing {
 
@@ -68,6 +71,30 @@ std::vector<T> minus(const std::vector<T>& a, const std::vector<T>& b) {
 template <class T>
 constexpr double slack(double size) {
   return 64 * static_cast<double>(std::numeric_limits<T>::epsilon()) * (1 + size);
+}
+
+// The sentence of the Error that f throws.
+template <class F>
+std::string message_of(const F& f) {
+  try {
+    (void)f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// sqrt(n) sup |F_n - F| over all points; DKW: P(> 3.2) <= 2 exp(-2 * 3.2^2) = 3e-9.
+template <class T, class Cdf>
+double kolmogorov(std::vector<T> x, const Cdf& cdf) {
+  std::sort(x.begin(), x.end());
+  const auto n = static_cast<double>(x.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double f = cdf(static_cast<double>(x[i])), at = static_cast<double>(i);
+    worst = std::max({worst, f - at / n, (at + 1) / n - f});
+  }
+  return worst * std::sqrt(n);
 }
 
 inline std::string golden(const std::string& name) {

@@ -5,7 +5,9 @@
 
 #include "command.h"
 #include "json.h"
+#include "lab/experiments.h"
 #include "medgrad/error.h"
+#include "medgrad/optimize.h"
 #include "medgrad/registry.h"
 #include "method_choice.h"
 #include "text.h"
@@ -42,6 +44,20 @@ std::vector<Item> items_of(std::span<const Entry<Made>> entries) {
   return items;
 }
 
+std::vector<Item> experiment_items() {
+  std::vector<Item> items;
+  for (const lab::BuiltIn& one : lab::built_in_experiments()) {
+    const lab::Node document = lab::parse_document(one.text, std::string(one.name));
+    items.push_back({.name = std::string(one.name),
+                     .aliases = {},
+                     .formula = {},
+                     .meaning = lab::plain(*document.find("title")),
+                     .alias_list = {},
+                     .parameters = {}});
+  }
+  return items;
+}
+
 std::vector<Section> sections() {
   return {
       {"methods", "Online methods", "medgrad estimate METHOD follows a stream of vectors g.",
@@ -52,7 +68,12 @@ std::vector<Section> sections() {
        "medgrad aggregate METHOD makes one vector of the rows x_1 ... x_n.",
        items_of(sample_methods())},
       {"noises", "Noises", "medgrad noise sample --model NAME; what gradients are disturbed by.",
-       items_of(noises())}};
+       items_of(noises())},
+      {"optimizers", "Optimisers",
+       "Methods in experiments: an estimate m of the gradient, then w <- w - eta m.",
+       items_of(optimizers())},
+      {"experiments", "Experiments", "medgrad reproduce NAME; --print shows the file.",
+       experiment_items()}};
 }
 
 Json json_of(const Item& item) {
@@ -92,7 +113,7 @@ void print_text(const std::vector<Section>& chosen) {
       std::cout << item.name << (item.aliases.empty() ? "" : " (also " + item.aliases + ")")
                 << "\n";
       std::cout << "    " << wrapped(item.meaning, 4) << "\n";
-      std::cout << "    " << wrapped(item.formula, 4) << "\n";
+      if (!item.formula.empty()) std::cout << "    " << wrapped(item.formula, 4) << "\n";
       for (const Parameter& p : item.parameters)
         std::cout << "    --" << p.name << "  " << wrapped(describe(p), 8) << "\n";
     }
@@ -121,9 +142,9 @@ void print_markdown(const std::vector<Section>& chosen) {
             (parameters.empty() ? "`--" : "; `--") + std::string(p.name) + "` " + cell(describe(p));
       }
       std::cout << "| `" << item.name << "`"
-                << (item.aliases.empty() ? "" : " (also " + item.aliases + ")") << " | `"
-                << cell(item.formula) << "` | " << cell(item.meaning) << " | " << parameters
-                << " |\n";
+                << (item.aliases.empty() ? "" : " (also " + item.aliases + ")") << " | "
+                << (item.formula.empty() ? "" : "`" + cell(item.formula) + "`") << " | "
+                << cell(item.meaning) << " | " << parameters << " |\n";
     }
   }
 }
@@ -132,14 +153,16 @@ class List final : public Command {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view summary() const override {
-    return "the methods, distances, aggregators and noises there are, with formulas, parameters "
-           "and defaults";
+    return "the methods, distances, aggregators, noises and experiments there are, with formulas, "
+           "parameters and defaults";
   }
   std::string_view usage() const override {
-    return "[methods|distances|aggregators|noises] [options]";
+    return "[methods|distances|aggregators|noises|optimizers|experiments] [options]";
   }
   void declare(Options& options) override {
-    options.argument("WHAT", what_, "methods, distances, aggregators or noises (default: all)");
+    options.argument(
+        "WHAT", what_,
+        "methods, distances, aggregators, noises, optimizers or experiments (default: all)");
     options.value("--format", format_, "F", "text (default), json or markdown");
   }
 
@@ -147,7 +170,8 @@ class List final : public Command {
     check_word("--format", format_, {"text", "json", "markdown"});
     std::vector<Section> chosen = sections();
     if (!what_.empty()) {
-      check_word("what to list", what_, {"methods", "distances", "aggregators", "noises"});
+      check_word("what to list", what_,
+                 {"methods", "distances", "aggregators", "noises", "optimizers", "experiments"});
       std::erase_if(chosen, [this](const Section& section) { return section.name != what_; });
     }
     if (format_ == "json") {

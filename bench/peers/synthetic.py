@@ -1,33 +1,19 @@
 #!/usr/bin/python3
-"""The numpy peer of the synthetic experiments, at the paper's scale and on one thread.
+"""The tuned numpy peer of the synthetic experiments, at the paper's scale and on one thread.
 
 Time is a loop in Python; everything else (seeds, laws, methods) is an axis of an array. The last axis is
 always the independent runs, so that a norm over the d components adds up whole rows. Methods see gradients
 only: what could be worked out beforehand because the noise is known is not.
 
     synthetic.py            seconds per experiment
-    synthetic.py --check    agreement with tests/golden/synthetic.json
+    synthetic.py --check    agreement with tests/golden
 """
-import os
-
-# Has to be set before numpy is loaded.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
-    os.environ[variable] = "1"
-
-import argparse
-import json
-import pathlib
-import time
+from synthetic_common import (ABLATION, D, ETA, ETA_SMOOTH, HORIZONS, HUBER, INV_ALPHA, MOMENTS, SEEDS,
+                              cauchy_excess, main, marks)
 
 import numpy as np
 
-SEEDS = 50
-D = 10
-INV_ALPHA = np.arange(5, 16) / 10
-HORIZONS = (10_000, 3162, 1000, 316, 100)  # of the rates; the longest first
 BLOCK = 16_384  # numbers drawn at once: all arrays on the way stay in the second-level cache
-HUBER = 1.345
-ABLATION = (0.1, 0.5, 1, 1.345, 2, 5, 10), (0.01, 0.1, 1, 10)  # mu and tau
 
 
 # ---- noise --------------------------------------------------------------------------------------------
@@ -172,16 +158,12 @@ def careful_geometric_median(x, tolerance, cap=100):
 
 # ---- experiments --------------------------------------------------------------------------------------
 
-def marks(steps):
-    """The steps at which a curve is recorded."""
-    return [0, *(k * 10 ** e for e in range(6) for k in range(1, 10) if k * 10 ** e <= steps)]
-
-
-def moments(seed, trials=10_000, most=101, columns=500):
-    """{alpha: first and second moment (2, 2, n)} of median and mean of the first n = 1, 3, … of `most` rows.
+def moments(seed, columns=500):
+    """{alpha: first and second moment (2, 2, n)} of median and mean of the first n = 1, 3, … rows.
     The median comes from rows kept in order, into which one row after the other is inserted."""
     rng, result = np.random.Generator(np.random.SFC64(seed)), {}
-    for alpha in (1.1, 1.5):
+    alphas, most, trials = MOMENTS
+    for alpha in alphas:
         sums = np.zeros((2, 2, (most + 1) // 2))
         for _ in range(0, trials, columns):
             x = np.empty((most, columns))
@@ -232,7 +214,7 @@ def toy(seed, tau=0.01, steps=1000, beta=0.0):
     return np.array(errors).reshape(-1, 4, laws, SEEDS)
 
 
-def least_squares(seed, setting, steps=1000, eta=0.01, alpha=1.1, n=5, tau=1.0, beta=0.9, c=50.0):
+def least_squares(seed, setting, steps=1000, alpha=1.1, n=5, tau=1.0, beta=0.9, c=50.0):
     """Objectives (mark, method, seed) of SMGD with l1, l2, mean; CClip, VClip, Huber, clipped-SGD. The online
     methods see the first of the n samples."""
     rng = np.random.Generator(np.random.SFC64(seed))
@@ -264,12 +246,12 @@ def least_squares(seed, setting, steps=1000, eta=0.01, alpha=1.1, n=5, tau=1.0, 
             m[3] *= beta
             m += v
             step[3:] = m
-            w -= np.multiply(step, eta, out=step)
+            w -= np.multiply(step, ETA, out=step)
         objectives.append(squares(w) / 2)
     return np.array(objectives)
 
 
-def huber_ablation(seed, steps=1000, eta=0.01):
+def huber_ablation(seed, steps=1000):
     """Objectives (mark, mu, tau, seed) on S1, all cells on the same noise."""
     rng = np.random.Generator(np.random.SFC64(seed))
     mu, tau = np.meshgrid(*ABLATION, indexing="ij")
@@ -284,60 +266,54 @@ def huber_ablation(seed, steps=1000, eta=0.01):
         norms = np.sqrt(squares(v))
         v *= (reach / np.maximum(norms, floor, out=norms))[:, None]
         m += v
-        w -= np.multiply(m, eta, out=v)
+        w -= np.multiply(m, ETA, out=v)
     objectives.append(squares(w) / 2)
     return np.array(objectives).reshape(-1, *mu.shape, SEEDS)
 
 
 def rates(seed):
     """What is measured for each of HORIZONS (horizon, seed): the mean squared gradient of the smooth problem,
-    the objective of the averaged iterate of the convex one, the relative error of SPP's average. The horizons
-    run side by side, and the shorter ones drop out."""
+    the objective of the averaged iterate of the convex one, the excess of SPP's average. All horizons see the
+    same noise, and so do the first two problems, which run as one array. The shorter horizons drop out."""
     rng = np.random.Generator(np.random.SFC64(seed))
-    horizons = np.repeat(HORIZONS, SEEDS)
-    shape = (D, len(horizons))
+    horizons = np.array(HORIZONS)
+    segments = [(i + 1, last - first) for i, (last, first) in enumerate(zip(HORIZONS, (*HORIZONS[1:], 0)))][::-1]
+    shape = D, len(horizons), SEEDS
 
-    def steps(samples, alpha):
-        first = 0
-        for active in range(len(HORIZONS), 0, -1):
-            runs = slice(active * SEEDS)
-            for x in stream(rng, HORIZONS[active - 1] - first, (*samples, D, active * SEEDS), iid(alpha)):
-                yield runs, x
-            first = HORIZONS[active - 1]
+    eta = (np.array([[ETA_SMOOTH], [1]]) / np.sqrt(horizons))[..., None]
+    theta, power = (horizons / (horizons + 2))[:, None], np.ones((len(horizons), 1))
+    both, total, average = np.ones((D, 2, *shape[1:])), np.zeros(shape[1:]), np.zeros(shape)
+    for active, steps in segments:
+        both = both[:, :, :active].copy()
+        w, z = both[:, 0], both[:, 1]
+        base, samples = np.empty_like(both), np.empty((5, *both.shape))
+        scale, rate = np.ones(both.shape[1:]), eta[:, :active]
+        for x in stream(rng, steps, (5, D, SEEDS), iid(1.1)):
+            gradient = np.einsum("dhs,dhs->hs", w, w)
+            total[:active] += gradient
+            average[:, :active] += power[:active] * z
+            power *= theta
+            np.sqrt(np.add(gradient, 1, out=gradient), out=scale[0])
+            base[:, 0] = w
+            np.sign(z, out=base[:, 1])
+            np.multiply(x[:, :, None, None], scale, out=samples)
+            samples += base
+            step = median_of_five(samples)
+            both -= np.multiply(step, rate, out=step)
+    smooth = total / horizons[:, None]
+    lipschitz = np.abs(average).sum(axis=0) * (1 - theta) / (1 - theta ** horizons[:, None])
 
-    sigma2 = 0.9697 * D  # C_5 d
-    eta = np.minimum(1 / 8 / (1 + 2 * sigma2), 0.1 * 10 / np.sqrt(horizons))
-    w, total = np.ones(shape), np.zeros(len(horizons))
-    for runs, x in steps((5,), 1.1):
-        here = w[:, runs]
-        gradient = squares(here)
-        total[runs] += gradient
-        x *= np.sqrt(1 + gradient)
-        x += here
-        here -= eta[runs] * median_of_five(x)
-    smooth = total / horizons
-
-    eta, theta = 1 / np.sqrt(horizons), horizons / (horizons + 2)
-    w, average, power = np.ones(shape), np.zeros(shape), np.ones(len(horizons))
-    for runs, x in steps((5,), 1.1):
-        here = w[:, runs]
-        average[:, runs] += power[runs] * here
-        power[runs] *= theta[runs]
-        x += np.sign(here)
-        here -= eta[runs] * median_of_five(x)
-    lipschitz = np.abs(average).sum(axis=0) * (1 - theta) / (1 - power)
-
-    tau, target = 1 / np.sqrt(horizons), rng.standard_normal(shape)
-    m, average = np.zeros(shape), np.zeros(shape)
-    for runs, x in steps((), 1.0):
-        here = m[:, runs]
-        average[:, runs] += here
-        x += target[:, runs]
-        x -= here
-        here += np.minimum(np.maximum(x, -tau[runs], out=x), tau[runs], out=x)
-    spp = np.sqrt(squares(average / horizons - target) / squares(target))
-    return {"smooth": smooth.reshape(-1, SEEDS), "lipschitz": lipschitz.reshape(-1, SEEDS),
-            "spp": spp.reshape(-1, SEEDS)}
+    tau, target = 1 / np.sqrt(horizons)[:, None], rng.standard_normal((D, 1, SEEDS))
+    m, average = np.zeros((2, *shape))
+    for active, steps in segments:
+        here, total, reach = m[:, :active], average[:, :active], tau[:active]
+        for x in stream(rng, steps, (D, 1, SEEDS), iid(1.0)):
+            x += target
+            v = x - here
+            here += np.minimum(np.maximum(v, -reach, out=v), reach, out=v)
+            total += here
+    spp = cauchy_excess(average / horizons[:, None] - target).sum(axis=0)
+    return {"smooth": smooth, "lipschitz": lipschitz, "spp": spp}
 
 
 EXPERIMENTS = {
@@ -353,74 +329,5 @@ EXPERIMENTS = {
     "rates": rates,
 }
 
-
-def run_all(seed=1, names=EXPERIMENTS):
-    """{name: seconds}, {name: what its function returned}."""
-    seconds, results = {}, {}
-    for name in names:
-        start = time.perf_counter()
-        results[name] = EXPERIMENTS[name](seed)
-        seconds[name] = time.perf_counter() - start
-    return seconds, results
-
-
-# ---- agreement ----------------------------------------------------------------------------------------
-
-def deviation(values, golden, by_median):
-    """In standard errors. Where moments are infinite: how far from a half the share of values below the golden
-    median is."""
-    both = np.sqrt(1 / len(values) + 1 / golden["n"])
-    if by_median:
-        return 2 * (np.mean(values < golden["median"]) - 0.5) / both
-    return (np.mean(values) - golden["mean"]) / (golden["sd"] * both)
-
-
-def cells(golden, results):
-    """(name, values, golden cell, whether to compare medians) of everything that can be compared."""
-    for name, stored in golden["toy"].items():
-        for method, cases in stored["methods"].items():
-            i = ["momentum", "VClip", "Huber", "CClip"].index(method)
-            for inv_alpha, cell in zip(stored["inv_alpha"], cases):
-                j = int(np.argmin(abs(INV_ALPHA - inv_alpha)))
-                yield (f"{name} {method} 1/alpha={inv_alpha}", results[name][-1, i, j], cell,
-                       method == "momentum" and inv_alpha > 0.5)
-    at = marks(1000)
-    for name, stored in golden["least_squares"].items():
-        for method, cases in stored["methods"].items():
-            i = ["l1med", "l2med", "mean", "CClip", "VClip", "Huber", "clipSGD"].index(method)
-            for step, cell in zip(stored["checkpoints"], cases):
-                if 0 < step <= 1000:
-                    yield (f"{name} {method} step {step}", results[name][at.index(step), i], cell,
-                           method in ("l1med", "mean"))
-    stored, (mus, taus) = golden["huber_ablation"], ABLATION
-    for cell_name, cases in stored["cells"].items():
-        mu, tau = (float(part) for part in cell_name[2:].split("_tau"))
-        for step, cell in zip(stored["checkpoints"], cases):
-            if step <= 1000:
-                yield (f"huber-ablation {cell_name} step {step}",
-                       results["huber-ablation"][at.index(step), mus.index(mu), taus.index(tau)], cell, False)
-
-
-def check(seed, limit=4):
-    path = pathlib.Path(__file__).parents[2] / "tests" / "golden" / "synthetic.json"
-    golden = json.loads(path.read_text())
-    _, results = run_all(seed, [*golden["toy"], *golden["least_squares"], "huber-ablation"])
-    worst = sorted(((abs(deviation(*rest)), name) for name, *rest in cells(golden, results)), reverse=True)
-    print(f"{len(worst)} cells, worst: {worst[0][1]}, {worst[0][0]:.2f} standard errors (limit {limit})")
-    return worst[0][0] <= limit
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare with tests/golden/synthetic.json")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    if options.check:
-        raise SystemExit(0 if check(options.seed) else 1)
-    seconds, _ = run_all(options.seed)
-    for name, value in [*seconds.items(), ("total", sum(seconds.values()))]:
-        print(f"{name:<18} {value:7.3f} s")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, EXPERIMENTS)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "medgrad/thread_pool.h"
 
@@ -9,12 +10,15 @@ namespace medgrad {
 
 using kernels::ScaledNorm;
 
-// Brings the norm to [1, 2) first; below 2^-1000 as far as powers of two go.
+// Brings the norm to [1, 2) first; below 2^-1022 as far as powers of two go. A radius near the
+// largest double over a norm near the smallest is cut to the largest factor: infinity times a
+// component that is 0 would be no number.
 RadialStep scale_far(double radius, const ScaledNorm& norm) {
   const int exponent = std::ilogb(norm.value) - std::ilogb(norm.scale);
-  const double scale = std::ldexp(1.0, std::min(-exponent, 1000));
+  const double scale = std::ldexp(1.0, std::min(-exponent, 1022));
   const double scaled = norm.value * std::ldexp(1.0, std::ilogb(scale) - std::ilogb(norm.scale));
-  return {{radius / scaled, scale}, radius / norm.get()};
+  return {{std::min(radius / scaled, std::numeric_limits<double>::max()), scale},
+          radius / norm.get()};
 }
 
 template <Real T>

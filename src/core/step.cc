@@ -78,10 +78,10 @@ class Step {
   // Two passes: |g| decides the factor, then m <- beta m + (1 - beta) f g.
   StepInfo operator()(const ClippedMean& method) {
     const Mode cold{true, 0};
-    if (short_) {
-      const Seen at_g = kernels::measure_short(only_run(), cold);
+    if (const Seen at_g = short_ ? kernels::measure_short(only_run(), cold) : Seen{};
+        at_g.ordinary) {
       const RadialStep clip = share_of_clip(method, {std::sqrt(at_g.squares), 1});
-      if (at_g.ordinary && kernels::representable<T>(clip.factor)) {
+      if (kernels::representable<T>(clip.factor)) {
         const Seen done = kernels::mix_short(only_run(), mode_, method.beta, clip.factor.f);
         if (done.ordinary) return info(done, 1 - clip.share, clip.clipped ? 1 : 0);
       }
@@ -143,11 +143,11 @@ class Step {
   // m <- m + f v with a factor that depends on |v|: two passes.
   template <class FactorOf>
   StepInfo radial(const FactorOf& factor_of) {
-    if (short_) {
-      const Seen seen = kernels::measure_short(only_run(), mode_);
+    if (const Seen seen = short_ ? kernels::measure_short(only_run(), mode_) : Seen{};
+        seen.ordinary) {
       const double norm = std::sqrt(seen.squares);
       const RadialStep step = factor_of(ScaledNorm{norm, 1});
-      if (seen.ordinary && kernels::representable<T>(step.factor)) {
+      if (kernels::representable<T>(step.factor)) {
         kernels::relax_short(only_run(), mode_, step.factor.f, true);
         return info(norm, 1 - step.share, step.clipped ? 1 : 0);
       }

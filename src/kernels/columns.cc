@@ -1,5 +1,6 @@
 #include "kernels/columns.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "kernels/simd.h"
@@ -34,6 +35,7 @@ bool AllFinite(const T* const* rows, std::size_t n, std::size_t begin, std::size
       s2 = hn::Add(s2, hn::Mul(zero, hn::LoadU(d, x + j + 2 * N)));
       s3 = hn::Add(s3, hn::Mul(zero, hn::LoadU(d, x + j + 3 * N)));
     }
+    for (; j + N <= end; j += N) s0 = hn::Add(s0, hn::Mul(zero, hn::LoadU(d, x + j)));
     for (; j < end; ++j) tail += x[j] * T{0};
   }
   const auto sum = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
@@ -75,7 +77,8 @@ HWY_INLINE hn::Vec<D> MedianOf(D d, const hn::TFromD<D>* const* rows, std::size_
   }
 }
 
-template <std::size_t N, class T>
+// kStream: past the cache; `out` is aligned to vectors then.
+template <std::size_t N, bool kStream, class T>
 bool MediansOf(const T* const* rows, std::size_t begin, std::size_t end, T* HWY_RESTRICT out) {
   constexpr auto kAll = std::make_index_sequence<MedianNetwork<N>().count>();
   const hn::ScalableTag<T> d;
@@ -84,8 +87,13 @@ bool MediansOf(const T* const* rows, std::size_t begin, std::size_t end, T* HWY_
   std::size_t j = begin;
   auto alarm = hn::Zero(d);
   for (; j + hn::Lanes(d) <= end; j += hn::Lanes(d)) {
-    for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(local[i] + j + 1024 / sizeof(T));
-    hn::StoreU(MedianOf<N>(d, local, j, alarm, kAll), d, out + (j - begin));
+    for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(local[i] + j + 2048 / sizeof(T));
+    const auto median = MedianOf<N>(d, local, j, alarm, kAll);
+    if constexpr (kStream) {
+      hn::Stream(median, d, out + (j - begin));
+    } else {
+      hn::StoreU(median, d, out + (j - begin));
+    }
   }
   const hn::CappedTag<T, 1> one;
   auto tail_alarm = hn::Zero(one);
@@ -94,11 +102,21 @@ bool MediansOf(const T* const* rows, std::size_t begin, std::size_t end, T* HWY_
   return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d))) && hn::GetLane(tail_alarm) == T{0};
 }
 
-template <class T, std::size_t... N>
+template <bool kStream, class T, std::size_t... N>
 bool RegisterMedians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
                      T* out, std::index_sequence<N...>) {
   bool finite = false;  // one of them is the n that is asked for
-  (void)((n == N + 1 && (finite = MediansOf<N + 1>(rows, begin, end, out), true)) || ...);
+  (void)((n == N + 1 && (finite = MediansOf<N + 1, kStream>(rows, begin, end, out), true)) || ...);
+  return finite;
+}
+template <class T>
+bool RegisterMedians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                     T* out, bool stream) {
+  constexpr auto kAll = std::make_index_sequence<kRegisterRows>();
+  if (!stream || reinterpret_cast<std::uintptr_t>(out) % 64 != 0)
+    return RegisterMedians<false>(rows, n, begin, end, out, kAll);
+  const bool finite = RegisterMedians<true>(rows, n, begin, end, out, kAll);
+  hwy::FlushStream();
   return finite;
 }
 
@@ -138,12 +156,12 @@ bool AllFiniteF64(const double* const* rows, std::size_t n, std::size_t begin, s
   return AllFinite(rows, n, begin, end);
 }
 bool MediansF32(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-                float* out) {
-  return RegisterMedians(rows, n, begin, end, out, std::make_index_sequence<kRegisterRows>());
+                float* out, bool stream) {
+  return RegisterMedians(rows, n, begin, end, out, stream);
 }
 bool MediansF64(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-                double* out) {
-  return RegisterMedians(rows, n, begin, end, out, std::make_index_sequence<kRegisterRows>());
+                double* out, bool stream) {
+  return RegisterMedians(rows, n, begin, end, out, stream);
 }
 void RunNetworkF32(std::span<const Comparator> network, float* tile, std::size_t width) {
   RunNetwork(network, tile, width);
@@ -184,15 +202,15 @@ bool all_finite(const double* const* rows, std::size_t n, std::size_t begin, std
 }
 template <>
 bool register_medians(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-                      float* out) {
+                      float* out, bool stream) {
   simd_ready();
-  return HWY_DYNAMIC_DISPATCH(MediansF32)(rows, n, begin, end, out);
+  return HWY_DYNAMIC_DISPATCH(MediansF32)(rows, n, begin, end, out, stream);
 }
 template <>
 bool register_medians(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-                      double* out) {
+                      double* out, bool stream) {
   simd_ready();
-  return HWY_DYNAMIC_DISPATCH(MediansF64)(rows, n, begin, end, out);
+  return HWY_DYNAMIC_DISPATCH(MediansF64)(rows, n, begin, end, out, stream);
 }
 template <>
 void run_network(std::span<const Comparator> network, float* tile, std::size_t width) {

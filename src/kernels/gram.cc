@@ -96,25 +96,86 @@ void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes
   }
 }
 
-void AddSquares(const double* tile, std::size_t n, std::size_t width, double* lanes) {
-  for (std::size_t i = 0; i < n; ++i)
-    AddProducts<1>(tile + i * width, tile + i * width, width, lanes + i * kLanes);
+// Loads c as double, 0 where there is none.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> LoadCentre(D d, const T* c, std::size_t j) {
+  return c == nullptr ? hn::Zero(d) : LoadDouble(d, c + j);
+}
+
+// Squared distances of kRows rows without scales, over whole blocks of kLanes columns. Several rows
+// at once, for independent additions and one reading of the centre.
+template <std::size_t kRows, class T>
+void AddSquaredRows(const T* const* rows, std::size_t count, const T* HWY_RESTRICT centre,
+                    double* HWY_RESTRICT lanes) {
+  const hn::CappedTag<double, kLanes> d;
+  const std::size_t N = hn::Lanes(d);
+  for (std::size_t part = 0; part < kLanes; part += N) {
+    hn::Vec<decltype(d)> sum[kRows];
+    for (std::size_t i = 0; i < kRows; ++i) sum[i] = hn::LoadU(d, lanes + i * kLanes + part);
+    for (std::size_t block = 0; block + kLanes <= count; block += kLanes) {
+      const auto c = LoadCentre(d, centre, block + part);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        const auto v = hn::Sub(LoadDouble(d, rows[i] + block + part), c);
+        sum[i] = hn::Add(sum[i], hn::Mul(v, v));
+      }
+    }
+    for (std::size_t i = 0; i < kRows; ++i) hn::StoreU(sum[i], d, lanes + i * kLanes + part);
+  }
+}
+
+// The columns from `begin` on of one row, one by one.
+template <class T>
+void AddSquaredRest(const T* x, std::size_t begin, std::size_t count, const T* centre,
+                    Scaling scaling, double scale, double* lanes) {
+  const hn::CappedTag<double, 1> one;
+  for (std::size_t j = begin; j < count; ++j) {
+    const auto v = Difference(one, x + j, centre == nullptr ? nullptr : centre + j, scaling,
+                              hn::Set(one, scale));
+    lanes[j % kLanes] += hn::GetLane(hn::Mul(v, v));
+  }
 }
 
 template <class T>
-void AddMultiple(const T* x, std::size_t count, const T* anchor, double coefficient,
-                 Scaling scaling, double scale, double* sum) {
-  const hn::ScalableTag<double> d;
-  const hn::CappedTag<double, 1> one;
-  const auto pass = [&](auto tag, std::size_t j) {
-    const T* const c = anchor == nullptr ? nullptr : anchor + j;
-    const auto term =
-        hn::Mul(hn::Set(tag, coefficient), Difference(tag, x + j, c, scaling, hn::Set(tag, scale)));
-    hn::StoreU(hn::Add(hn::LoadU(tag, sum + j), term), tag, sum + j);
-  };
-  std::size_t j = 0;
-  for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) pass(d, j);
-  for (; j < count; ++j) pass(one, j);
+void AddSquaredDistances(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
+                         const double* scales, double* lanes) {
+  if (scales != nullptr) {  // rare
+    for (std::size_t i = 0; i < n; ++i)
+      AddSquaredRest(rows[i], 0, count, centre, ScalingBy(scales, i), scales[i],
+                     lanes + i * kLanes);
+    return;
+  }
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) AddSquaredRows<4>(rows + i, count, centre, lanes + i * kLanes);
+  for (; i < n; ++i) AddSquaredRows<1>(rows + i, count, centre, lanes + i * kLanes);
+  for (i = 0; i < n; ++i)
+    AddSquaredRest(rows[i], count / kLanes * kLanes, count, centre, Scaling::kNone, 1,
+                   lanes + i * kLanes);
+}
+
+// The sums over all rows for K vectors of columns from j on, in registers.
+template <std::size_t K, class D, class T>
+HWY_INLINE void SumColumns(D d, const T* const* rows, std::size_t n, std::size_t j, const T* anchor,
+                           const double* coefficients, const double* scales, double* sum) {
+  using V = hn::Vec<D>;
+  const std::size_t N = hn::Lanes(d);
+  V acc[K], origin[K];
+  for (std::size_t k = 0; k < K; ++k) {
+    acc[k] = hn::Zero(d);
+    origin[k] = LoadCentre(d, anchor, j + k * N);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (coefficients[i] == 0) continue;
+    const V coefficient = hn::Set(d, coefficients[i]);
+    for (std::size_t k = 0; k < K; ++k) {
+      const T* const x = rows[i] + j + k * N;
+      const V v = scales == nullptr
+                      ? hn::Sub(LoadDouble(d, x), origin[k])
+                      : Difference(d, x, anchor == nullptr ? nullptr : anchor + j + k * N,
+                                   ScalingBy(scales, i), hn::Set(d, scales[i]));
+      acc[k] = hn::Add(acc[k], hn::Mul(coefficient, v));
+    }
+  }
+  for (std::size_t k = 0; k < K; ++k) hn::StoreU(acc[k], d, sum + j + k * N);
 }
 
 // Stores double as T.
@@ -144,15 +205,15 @@ HWY_INLINE void FinishSum(D d, const T* anchor, const double* sum, std::size_t j
 template <class T>
 void Combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
              const double* coefficients, const double* scales, double* sum, T* out, double* error) {
-  std::fill(sum, sum + count, 0.0);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (coefficients[i] == 0) continue;
-    AddMultiple(rows[i], count, anchor, coefficients[i], ScalingBy(scales, i),
-                scales == nullptr ? 1.0 : scales[i], sum);
-  }
   const hn::CappedTag<double, kLanes> d;
   const hn::CappedTag<double, 1> one;
+  const std::size_t N = hn::Lanes(d);
   std::size_t j = 0;
+  for (; j + 4 * N <= count; j += 4 * N)
+    SumColumns<4>(d, rows, n, j, anchor, coefficients, scales, sum);
+  for (; j + N <= count; j += N) SumColumns<1>(d, rows, n, j, anchor, coefficients, scales, sum);
+  for (; j < count; ++j) SumColumns<1>(one, rows, n, j, anchor, coefficients, scales, sum);
+  j = 0;
   for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) FinishSum(d, anchor, sum, j, out, error);
   for (; j < count; ++j) FinishSum(one, anchor, sum, j, out, error);
 }
@@ -164,6 +225,14 @@ void CentredTileF32(const float* const* rows, std::size_t n, std::size_t count, 
 void CentredTileF64(const double* const* rows, std::size_t n, std::size_t count,
                     const double* centre, const double* scales, std::size_t width, double* tile) {
   CentredTile(rows, n, count, centre, scales, width, tile);
+}
+void AddSquaredDistancesF32(const float* const* rows, std::size_t n, std::size_t count,
+                            const float* centre, const double* scales, double* lanes) {
+  AddSquaredDistances(rows, n, count, centre, scales, lanes);
+}
+void AddSquaredDistancesF64(const double* const* rows, std::size_t n, std::size_t count,
+                            const double* centre, const double* scales, double* lanes) {
+  AddSquaredDistances(rows, n, count, centre, scales, lanes);
 }
 void CombineF32(const float* const* rows, std::size_t n, std::size_t count, const float* anchor,
                 const double* coefficients, const double* scales, double* sum, float* out,
@@ -184,7 +253,8 @@ namespace medgrad::kernels {
 HWY_EXPORT(CentredTileF32);
 HWY_EXPORT(CentredTileF64);
 HWY_EXPORT(AddGram);
-HWY_EXPORT(AddSquares);
+HWY_EXPORT(AddSquaredDistancesF32);
+HWY_EXPORT(AddSquaredDistancesF64);
 HWY_EXPORT(CombineF32);
 HWY_EXPORT(CombineF64);
 
@@ -204,9 +274,17 @@ void add_gram(const double* tile, std::size_t n, std::size_t width, double* lane
   simd_ready();
   HWY_DYNAMIC_DISPATCH(AddGram)(tile, n, width, lanes);
 }
-void add_squares(const double* tile, std::size_t n, std::size_t width, double* lanes) {
+template <>
+void add_squared_distances(const float* const* rows, std::size_t n, std::size_t count,
+                           const float* centre, const double* scales, double* lanes) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(AddSquares)(tile, n, width, lanes);
+  HWY_DYNAMIC_DISPATCH(AddSquaredDistancesF32)(rows, n, count, centre, scales, lanes);
+}
+template <>
+void add_squared_distances(const double* const* rows, std::size_t n, std::size_t count,
+                           const double* centre, const double* scales, double* lanes) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(AddSquaredDistancesF64)(rows, n, count, centre, scales, lanes);
 }
 template <>
 void combine(const float* const* rows, std::size_t n, std::size_t count, const float* anchor,

@@ -23,8 +23,11 @@ inline constexpr std::size_t pair_index(std::size_t i, std::size_t k) {
 }
 void add_gram(const double* tile, std::size_t n, std::size_t width, double* lanes);
 
-// The same for the diagonal alone: lanes[i * kLanes + l] += sum of x_ij^2.
-void add_squares(const double* tile, std::size_t n, std::size_t width, double* lanes);
+// lanes[i * kLanes + l] += the sum of (x_ij - c_j)^2 over the elements j < count of lane l; scales
+// as in centred_tile.
+template <class T>
+void add_squared_distances(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
+                           const double* scales, double* lanes);
 
 // out_j = a_j + sum_i coefficients_i (x_ij - a_j), rounded to T. `error` (kLanes) gathers the
 // squares of what the last addition and the rounding lost. Rows of coefficient 0 are not read. With

@@ -93,14 +93,14 @@ class Builder : public nlohmann::json_sax<Json> {
     if (auto* list = std::get_if<Node::List>(&top.value)) return list->emplace_back();
     return std::get<Node::Object>(top.value).back().second;
   }
-  bool put(decltype(Node::value) value) {
+  bool put(Node::Value value) {
     Node& node = place();
     node.value = std::move(value);
     node.line = line_;
     return true;
   }
   // A pointer into a list stays valid: while it is on the stack, nothing is added beside it.
-  bool open(decltype(Node::value) value) {
+  bool open(Node::Value value) {
     if (stack_.size() == kDepth)
       throw Error(file_ + ":" + std::to_string(line_) + ": this is nested too deeply.");
     Node& node = place();
@@ -140,6 +140,14 @@ Json json_of(const Node& node) {
 }
 
 }  // namespace
+
+Node::Node() = default;
+Node::Node(Value its_value, std::size_t its_line) : value(std::move(its_value)), line(its_line) {}
+Node::Node(const Node&) = default;
+Node::Node(Node&&) noexcept = default;
+Node& Node::operator=(const Node&) = default;
+Node& Node::operator=(Node&&) noexcept = default;
+Node::~Node() = default;
 
 const Node* Node::find(std::string_view key) const {
   if (const Object* entries = object()) {

@@ -1,8 +1,7 @@
 // A JSON document that knows where everything stands in its file.
 //
-// Experiments are written by people, so a mistake in one is told with file and line. Comments (//
-// and
-// /* */) are allowed.
+// Experiments are written by people, so a mistake in one is told with file and line. Comments, of
+// either kind, are allowed.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +24,18 @@ namespace medgrad::lab {
 struct Node {
   using List = std::vector<Node>;
   using Object = std::vector<std::pair<std::string, Node>>;  // in the order of the file
+  using Value = std::variant<std::monostate, bool, double, std::string, List, Object>;
 
-  std::variant<std::monostate, bool, double, std::string, List, Object> value;
+  // All in document.cc: a compiler that looks into them here finds a pair that is not yet one.
+  Node();
+  Node(Value its_value, std::size_t its_line);
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+  ~Node();
+
+  Value value;
   std::size_t line = 1;
 
   [[nodiscard]] const List* list() const { return std::get_if<List>(&value); }

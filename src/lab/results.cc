@@ -87,8 +87,9 @@ void append_rows(std::string& text, const Group& group, const std::string& count
 
 Stats stats_of(std::span<double> values) {
   Stats s{kNaN, kNaN, kNaN, kNaN, kNaN, 0, 0};
-  const auto gone = std::ranges::remove_if(values, [](double x) { return std::isnan(x); });
-  const std::span<double> finite(values.begin(), gone.begin());
+  const auto gone =
+      std::remove_if(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+  const std::span<double> finite(values.begin(), gone);
   s.n = finite.size();
   s.diverged = values.size() - s.n;
   if (s.n == 0) return s;
@@ -150,7 +151,9 @@ std::string results_csv(const Results& results) {
         text += head;
         text += std::to_string(run);
         text += tail;
-        if (std::isnan(value)) {
+        if (is_failed(value)) {
+          text += "failed";
+        } else if (std::isnan(value)) {
           text += "diverged";
         } else {
           append_number(text, value);

@@ -1,7 +1,10 @@
 // What an experiment gives: values, their statistics, claims and figures; and how they are written.
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +15,14 @@
 
 namespace medgrad::lab {
 
-// Of the values of some runs. A diverged run (NaN) counts in `diverged` and nowhere else.
+// In the place of a value: the run has diverged, or its method has thrown an Error. Both are NaN.
+inline constexpr double kDiverged = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kFailed = std::bit_cast<double>(std::uint64_t{0x7ff8'0000'0000'fa11});
+[[nodiscard]] inline bool is_failed(double x) {
+  return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(kFailed);
+}
+
+// Of the values of some runs. A diverged or failed run counts in `diverged` and nowhere else.
 struct Stats {
   double mean = 0, median = 0, min = 0, max = 0;
   double se = 0;  // sd / sqrt(n), the standard error of the mean; NaN for n < 2

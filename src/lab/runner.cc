@@ -1,5 +1,6 @@
 #include "lab/runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <exception>
@@ -30,6 +31,13 @@ Results results_of(const Experiment& experiment, const Numbers& numbers) {
                   .claims = {},
                   .figures = {}};
   add_findings(experiment, results);
+  for (const Group& group : results.groups) {
+    if (group.runs == 0) continue;
+    const auto last = group.values.end() - static_cast<std::ptrdiff_t>(group.runs);
+    const auto failed = std::count_if(last, group.values.end(), is_failed);
+    if (failed > 0)
+      results.notes.push_back(std::to_string(failed) + " runs of " + group.method + " failed.");
+  }
   return results;
 }
 

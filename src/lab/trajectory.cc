@@ -7,13 +7,14 @@
 #include <numbers>
 #include <set>
 
+#include "lab/results.h"
+#include "medgrad/error.h"
 #include "medgrad/rng.h"
 #include "medgrad/stable.h"
 
 namespace medgrad::lab {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLeastTau = std::numeric_limits<double>::min();  // schedules may run off to 0
 constexpr std::size_t kChunk = 128;  // steps whose noise is made at once: some 10 kB per gradient
 
@@ -118,6 +119,15 @@ class Walk {
       after_step();
     }
   }
+  // What a method throws ends its own run and no other.
+  void advance_or_fail(std::size_t first, std::size_t count, const Draws& draws, bool ready) {
+    try {
+      advance(first, count, draws, ready);
+    } catch (const Error&) {
+      diverged_ = true;
+      ended_ = kFailed;
+    }
+  }
   void finish() {
     if (!diverged_) record(problem_.steps);
   }
@@ -126,7 +136,7 @@ class Walk {
     const std::size_t metrics = problem_.metrics.size(), steps = problem_.recorded.size();
     for (std::size_t m = 0; m < metrics; ++m)
       for (std::size_t s = 0; s < steps; ++s)
-        numbers.push_back(s * metrics + m < out_.size() ? out_[s * metrics + m] : kNaN);
+        numbers.push_back(s * metrics + m < out_.size() ? out_[s * metrics + m] : ended_);
   }
 
  private:
@@ -212,7 +222,7 @@ class Walk {
         return sum;
       }
     }
-    return kNaN;
+    return kDiverged;
   }
 
   const Problem& problem_;
@@ -222,6 +232,7 @@ class Walk {
   std::vector<double> w_, gradient_, gradients_, average_w_, average_m_, out_;
   double limit_;
   bool moves_, wants_gradient_sum_ = false, diverged_ = false;
+  double ended_ = kDiverged;  // what stands for the rest of a run that has ended
   double theta_, weights_ = 0, gradient_sum_ = 0;
   std::size_t next_ = 0;
 };
@@ -237,7 +248,7 @@ std::string_view name(Metric metric) {
 std::vector<std::size_t> recorded_steps(std::size_t steps) {
   std::set<std::size_t> chosen = {0, steps};
   for (std::size_t decade = 1; decade <= steps; decade *= 10)
-    for (const std::size_t k : {1, 2, 5})
+    for (const std::size_t k : {1U, 2U, 5U})
       if (k * decade <= steps) chosen.insert(k * decade);
   for (std::size_t i = 1; i < 20; ++i) chosen.insert(steps * i / 20);
   return {chosen.begin(), chosen.end()};
@@ -281,7 +292,7 @@ std::vector<double> run_trajectories(std::span<const Problem* const> problems, s
       for (std::size_t k = 0; k < count; ++k, row += d)
         for (std::size_t j = 0; j < d; ++j) row[j] += target.target[j];
     }
-    for (Walk& walk : walks) walk.advance(first, count, draws, ready);
+    for (Walk& walk : walks) walk.advance_or_fail(first, count, draws, ready);
   }
   std::vector<double> numbers;
   for (Walk& walk : walks) {

@@ -298,6 +298,10 @@ TEST(Estimator, RightForHugeIncrements) {
   OnlineEstimator<double> tiny(Subgradient{L2{}, 1}, 2);
   tiny.update(std::vector<double>{3e-320, 4e-320});
   EXPECT_NEAR(tiny.estimate()[0], 0.6, 1e-3);  // denormals carry only a few digits
+  OnlineEstimator<double> far(Subgradient{L2{}, 1e300}, 2);
+  far.update(std::vector<double>{4.66e-315, 0});
+  EXPECT_NEAR(far.estimate()[0] / 1e300, 1, 1e-6);
+  EXPECT_EQ(far.estimate()[1], 0);
 }
 
 TEST(Estimator, AgreesWithTheReferenceTraces) {

@@ -6,19 +6,12 @@
 #include <set>
 
 #include "medgrad/error.h"
+#include "testing.h"
 
 namespace medgrad {
 namespace {
 
-template <class F>
-std::string message_of(const F& f) {
-  try {
-    (void)f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing::message_of;
 
 // Whatever is registered can be made, has a distinct name, a formula and sane parameters.
 template <class Made>

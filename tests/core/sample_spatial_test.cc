@@ -148,7 +148,8 @@ TEST(SampleSpatial, BothEmbeddingsAgree) {
     input.d = 30;
     for (std::size_t i = 0; i < 9; ++i) input.rows.push_back(&data.x[i * 30]);
     const auto distances = [&](const sample::Embedding& e) {
-      sample::WeberProblem problem{e.n, e.k, e.points, std::vector<double>(9, 1.0), 0, 1000};
+      const std::vector<double> ones(9, 1.0);
+      const sample::WeberProblem problem{e.n, e.k, e.points, ones, 0, 1000};
       auto r = sample::solve(problem).distances;
       for (double& v : r) v = std::ldexp(v, e.exponent);
       return r;

@@ -19,6 +19,8 @@
 namespace medgrad {
 namespace {
 
+using testing::kolmogorov;
+
 using testing::same_bits;
 using testing::view;
 
@@ -30,18 +32,6 @@ std::vector<T> rows_of(const NoiseModel& model, std::size_t n, std::size_t d,
   return x;
 }
 
-// sqrt(n) sup |F_n - F| over all points; DKW: P(> 3.2) <= 2 exp(-2 * 3.2^2) = 3e-9.
-template <class T, class Cdf>
-double kolmogorov(std::vector<T> x, const Cdf& cdf) {
-  std::sort(x.begin(), x.end());
-  const auto n = static_cast<double>(x.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double f = cdf(static_cast<double>(x[i])), at = static_cast<double>(i);
-    worst = std::max({worst, f - at / n, (at + 1) / n - f});
-  }
-  return worst * std::sqrt(n);
-}
 double normal_cdf(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
 template <class T>

@@ -131,27 +131,15 @@ TEST(Philox, SlicesThreadsAndTargetsAgree) {
   check_real_access<float>();
 }
 
-// sup |F_n - F|; DKW: P(sup > e) <= 2 exp(-2 n e^2).
-template <class T, class Cdf>
-double kolmogorov(std::vector<T> x, const Cdf& cdf) {
-  std::sort(x.begin(), x.end());
-  const auto n = static_cast<double>(x.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double f = cdf(static_cast<double>(x[i])), at = static_cast<double>(i);
-    worst = std::max({worst, f - at / n, (at + 1) / n - f});
-  }
-  return worst;
-}
-
-// With n = 1e6 and e = 0.003 the bound is 2 exp(-18) = 3e-8 a test.
+// DKW: P(> 3) <= 2 exp(-18) = 3e-8 a test.
 template <class T>
 void check_distributions(std::uint64_t stream) {
   std::vector<T> x(1'000'000);
   Philox(1, stream).fill_uniform(x);
-  EXPECT_LT(kolmogorov(x, [](double u) { return u; }), 0.003);
+  EXPECT_LT(testing::kolmogorov(x, [](double u) { return u; }), 3);
   Philox(2, stream).fill_normal(x);
-  EXPECT_LT(kolmogorov(x, [](double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }), 0.003);
+  EXPECT_LT(
+      testing::kolmogorov(x, [](double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }), 3);
   // Neighbours come from one block: their products have mean 0 and variance 1, so that the mean of
   // n/2 of them is within 5 sqrt(2/n) = 0.0071 (probability of more: 6e-7). The squares likewise,
   // variance of (a^2 - 1)(b^2 - 1): 4.

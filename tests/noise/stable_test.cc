@@ -16,6 +16,8 @@
 namespace medgrad {
 namespace {
 
+using testing::message_of;
+
 constexpr double kPi = std::numbers::pi;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kAlphas[] = {0.1, 0.3, 0.5, 0.8, 0.95, 1, 1.02, 1.3, 1.7, 1.95, 2};
@@ -28,16 +30,6 @@ Stable s1(double alpha, double beta) { return Stable({alpha, beta, 1, 0, StableF
 void expect_relative(double got, double want, double tolerance) {
   if (got == want) return;
   EXPECT_NEAR(got, want, tolerance * std::fabs(want));
-}
-
-template <class F>
-std::string message_of(const F& f) {
-  try {
-    (void)f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Stable, Reflection) {

@@ -17,13 +17,17 @@ namespace {
 template <Real T>
 Count register_median(const Input<T>& input, std::span<T> out) {
   constexpr std::size_t kStep = 4 * kBlock;
+  // A result beyond the second-level cache would be read from memory before it is written there.
+  constexpr std::size_t kLargeResult = std::size_t{4} << 20;
+  const bool stream = out.size_bytes() >= kLargeResult;
   const Chunks chunks = chunks_for(input.d);
-  std::vector<Count> seen(chunks.count);
+  SmallVector<Count, 2> seen(chunks.count);
   for_each(input.pool, chunks.count, [&](std::size_t c) {
     Block<T> block(input);
     for (std::size_t begin = chunks.begin(c); begin < chunks.end(c); begin += kStep) {
       const std::size_t end = std::min(begin + kStep, chunks.end(c));
-      if (kernels::register_medians(input.rows.data(), input.n, begin, end, &out[begin])) continue;
+      if (kernels::register_medians(input.rows.data(), input.n, begin, end, &out[begin], stream))
+        continue;
       for (std::size_t b = begin; b < end; b += kBlock) {
         block.load(b, std::min(b + kBlock, end));
         (void)kernels::register_medians(block.rows(), input.n, 0, block.count(), &out[b]);

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/sample/estimators.h"
-#include "core/sample/norms.h"
 #include "kernels/gram.h"
 #include "kernels/simd.h"
 
@@ -18,20 +17,20 @@ using kernels::pair_index;
 constexpr int kMostExponent = 490;
 
 // The median of the exponents of what is not zero: the size of the bulk.
-int bulk_exponent(const std::vector<double>& sizes, const std::vector<int>& exponents) {
-  std::vector<int> some;
+int bulk_exponent(std::span<const double> sizes, std::span<const int> exponents) {
+  SmallVector<int, 16> some;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] > 0) some.push_back(exponents[i]);
   }
   if (some.empty()) return 0;
-  const auto middle = some.begin() + static_cast<std::ptrdiff_t>((some.size() - 1) / 2);
+  int* const middle = some.begin() + (some.size() - 1) / 2;
   std::nth_element(some.begin(), middle, some.end());
   return *middle;
 }
 
 // Exponents of size_i / scale_i.
-std::vector<int> exponents_of(const std::vector<double>& sizes, const Scales& scales) {
-  std::vector<int> exponents(sizes.size());
+SmallVector<int, 16> exponents_of(std::span<const double> sizes, const Scales& scales) {
+  SmallVector<int, 16> exponents(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] > 0)
       exponents[i] = std::ilogb(sizes[i]) - (scales.empty() ? 0 : std::ilogb(scales[i]));
@@ -70,7 +69,7 @@ struct Runs {
 };
 
 struct Gram {
-  std::vector<double> g;  // lower triangle, by pair_index
+  SmallVector<double, 128> g;  // lower triangle, by pair_index
   Count seen;
 };
 
@@ -79,11 +78,12 @@ Gram gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
   const std::size_t n = input.n, pairs = pair_index(n, 0);
   const Runs runs(n, input.d);
   const ColumnMedian<T> column_median(n);
-  std::vector<double> lanes(runs.count * pairs * kLanes);
-  std::vector<Count> seen(runs.count);
+  SmallVector<double, 256> lanes(runs.count * pairs * kLanes);
+  SmallVector<Count, 2> seen(runs.count);
   for_each(input.pool, runs.count, [&](std::size_t run) {
     Block<T> block(input);
-    std::vector<double> tile(n * kBlock);
+    const std::size_t width = block_width(input.d);
+    SmallVector<double, 256> tile(n * width);
     T medians[kBlock];
     for (std::size_t b = runs.begin(run); b < runs.begin(run + 1); ++b) {
       const std::size_t begin = b * kBlock;
@@ -91,8 +91,8 @@ Gram gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
       const T* c = centre == nullptr ? medians : centre + begin;
       if (centre == nullptr) column_median(block.rows(), block.count(), medians, block.scratch());
       kernels::centred_tile(block.rows(), n, block.count(), c,
-                            scales.empty() ? nullptr : scales.data(), kBlock, tile.data());
-      kernels::add_gram(tile.data(), n, kBlock, lanes.data() + run * pairs * kLanes);
+                            scales.empty() ? nullptr : scales.data(), width, tile.data());
+      kernels::add_gram(tile.data(), n, width, lanes.data() + run * pairs * kLanes);
     }
     seen[run] = block.seen();
   });
@@ -110,11 +110,12 @@ Gram gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
 // factorisation with diagonal pivots, until nothing but rounding is left. Lengths are kept apart,
 // so that an outlier does not drown the bulk. What a pivot below the rounding level would add
 // changes distances by second order only.
-std::size_t unit_rows(const Gram& gram, std::size_t n, std::vector<double>& unit) {
+std::size_t unit_rows(const Gram& gram, std::size_t n, SmallVector<double, 64>& unit) {
   const auto g = [&](std::size_t i, std::size_t k) {
     return gram.g[i >= k ? pair_index(i, k) : pair_index(k, i)];
   };
-  std::vector<double> rest(n), length(n), columns;
+  SmallVector<double, 16> rest(n), length(n);
+  SmallVector<double, 128> columns;
   for (std::size_t i = 0; i < n; ++i) {
     length[i] = std::sqrt(g(i, i));
     rest[i] = length[i] > 0 ? 1 : 0;
@@ -144,8 +145,7 @@ std::size_t unit_rows(const Gram& gram, std::size_t n, std::vector<double>& unit
   for (std::size_t i = 1; i < n; ++i) {
     for (std::size_t e = 0; e < i; ++e) {
       if (g(i, i) == g(e, e) && g(i, e) == g(e, e)) {
-        std::copy_n(unit.begin() + static_cast<std::ptrdiff_t>(e * k), k,
-                    unit.begin() + static_cast<std::ptrdiff_t>(i * k));
+        std::copy_n(unit.begin() + e * k, k, unit.begin() + i * k);
         break;
       }
     }
@@ -154,16 +154,21 @@ std::size_t unit_rows(const Gram& gram, std::size_t n, std::vector<double>& unit
 }
 
 // Gives row i, of size_i / scale_i, its length in units of the bulk.
-void set_units(Embedding& e, const std::vector<double>& sizes, const Scales& scales) {
-  const std::vector<int> exponents = exponents_of(sizes, scales);
+void set_units(Embedding& e, std::span<const double> sizes, const Scales& scales) {
+  const SmallVector<int, 16> exponents = exponents_of(sizes, scales);
   e.exponent = bulk_exponent(sizes, exponents);
   e.cut.assign(e.n, 0);
   for (std::size_t i = 0; i < e.n; ++i) {
     const int own = scales.empty() ? 0 : -std::ilogb(scales[i]);
     if (sizes[i] > 0) e.cut[i] = std::max(0, exponents[i] - e.exponent - kMostExponent);
     const int shift = own - e.exponent - e.cut[i];
-    for (std::size_t j = 0; j < e.k; ++j)
-      e.points[i * e.k + j] = std::ldexp(e.points[i * e.k + j], shift);
+    double* const point = e.points.data() + i * e.k;
+    if (std::abs(shift) <= 1000) {
+      const double unit = std::ldexp(1.0, shift);
+      for (std::size_t j = 0; j < e.k; ++j) point[j] *= unit;
+    } else {
+      for (std::size_t j = 0; j < e.k; ++j) point[j] = std::ldexp(point[j], shift);
+    }
   }
   if (!scales.empty()) e.scales = bulk_scales(scales, e.exponent);
 }
@@ -187,7 +192,7 @@ Embedding embed_by_gram(const Input<T>& input, const T* centre) {
   }
   e.seen = gram.seen;
   e.k = unit_rows(gram, n, e.points);
-  std::vector<double> lengths(n);
+  SmallVector<double, 16> lengths(n);
   for (std::size_t i = 0; i < n; ++i) {
     lengths[i] = std::sqrt(diagonal(i));
     for (std::size_t j = 0; j < e.k; ++j) e.points[i * e.k + j] *= lengths[i];

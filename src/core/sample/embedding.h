@@ -1,9 +1,9 @@
 // The rows of the data as points of a small space with the same mutual distances.
 #pragma once
 
-#include <vector>
-
 #include "core/sample/input.h"
+#include "core/sample/norms.h"
+#include "core/small_vector.h"
 
 namespace medgrad::sample {
 
@@ -13,10 +13,10 @@ namespace medgrad::sample {
 // that can be seen.
 struct Embedding {
   std::size_t n = 0, k = 0;
-  std::vector<double> points;  // n x k
+  SmallVector<double, 64> points;  // n x k
   int exponent = 0;
-  std::vector<int> cut;        // by which power of two
-  std::vector<double> scales;  // for the kernels; empty where none are needed
+  SmallVector<int, 16> cut;    // by which power of two
+  Scales scales;               // for the kernels; empty where none are needed
   std::vector<double> centre;  // of embed_directly: points are x - centre, in units
   Count seen;
 };

@@ -12,7 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "core/small_vector.h"
 #include "kernels/network.h"
+#include "kernels/simd.h"
 #include "medgrad/sample.h"
 #include "medgrad/thread_pool.h"
 
@@ -22,12 +24,17 @@ namespace medgrad::sample {
 // count.
 inline constexpr std::size_t kBlock = 256;
 
+// What a tile needs of that for d columns, a multiple of the lanes.
+[[nodiscard]] inline std::size_t block_width(std::size_t d) {
+  return d >= kBlock ? kBlock : (d + kernels::kLanes - 1) / kernels::kLanes * kernels::kLanes;
+}
+
 template <Real T>
 struct Input {
-  std::vector<const T*> rows;
+  SmallVector<const T*, 16> rows;
   std::size_t n = 0, d = 0;
-  std::vector<double> weights;  // omega; all one where none were given
-  double total = 0;             // sum of the weights
+  SmallVector<double, 16> weights;  // omega; all one where none were given
+  double total = 0;                 // sum of the weights
   bool weighted = false;
   bool objective = false;  // evaluate it even where that takes a pass of its own
   std::span<const T> center;
@@ -112,7 +119,7 @@ class Block {
   void clean(std::size_t begin, std::size_t end, const T* fill);
 
   const Input<T>* input_;
-  std::vector<const T*> pointers_;
+  SmallVector<const T*, 16> pointers_;
   std::vector<T> copy_, scratch_;
   std::size_t count_ = 0;
   bool finite_ = true;
@@ -129,7 +136,7 @@ template <Real T>
 template <Real T, class Body>
 Count for_each_chunk(const Input<T>& input, const T* fill, Body&& body) {
   const Chunks chunks = chunks_for(input.d);
-  std::vector<Count> seen(chunks.count);
+  SmallVector<Count, 2> seen(chunks.count);
   for_each(input.pool, chunks.count, [&](std::size_t c) {
     Block<T> block(input);
     body(c, [&](auto&& task) {

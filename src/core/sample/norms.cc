@@ -54,12 +54,11 @@ std::vector<double> squared_norms(const Input<T>& input, const T* centre, const 
   const std::size_t n = input.n, chunks = chunks_for(input.d).count;
   std::vector<double> parts(chunks * n);
   seen = for_each_chunk(input, fill, [&](std::size_t c, auto&& walk) {
-    std::vector<double> lanes(n * kernels::kLanes), tile(n * kBlock);
+    std::vector<double> lanes(n * kernels::kLanes);
     walk([&](Block<T>& block, std::size_t begin, std::size_t) {
-      kernels::centred_tile(block.rows(), n, block.count(),
-                            centre == nullptr ? nullptr : centre + begin,
-                            scales.empty() ? nullptr : scales.data(), kBlock, tile.data());
-      kernels::add_squares(tile.data(), n, kBlock, lanes.data());
+      kernels::add_squared_distances(block.rows(), n, block.count(),
+                                     centre == nullptr ? nullptr : centre + begin,
+                                     scales.empty() ? nullptr : scales.data(), lanes.data());
     });
     for (std::size_t i = 0; i < n; ++i)
       parts[c * n + i] = kernels::sum_lanes(lanes.data() + i * kernels::kLanes);

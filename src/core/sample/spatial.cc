@@ -21,8 +21,8 @@ using kernels::kLanes;
 
 // What the second pass finds, in units of the embedding.
 struct Combined {
-  std::vector<double> distances;  // |m - x_i|
-  double rounding = 0;            // how far rounding to T moved m
+  SmallVector<double, 16> distances;  // |m - x_i|
+  double rounding = 0;                // how far rounding to T moved m
 };
 
 template <Real T>
@@ -30,26 +30,26 @@ Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolu
                       std::span<T> out) {
   const std::size_t n = input.n, chunks = chunks_for(input.d).count, slots = n + 1;
   const double* const scales = e.scales.empty() ? nullptr : e.scales.data();
-  std::vector<double> parts(chunks * slots), coefficients = solution.coefficients;
+  SmallVector<double, 32> parts(chunks * slots);
+  auto coefficients = solution.coefficients;
   for (std::size_t i = 0; i < n; ++i) {  // of the points; a row is longer where it was cut
     const int own = scales == nullptr ? 0 : -std::ilogb(scales[i]);
     coefficients[i] = std::ldexp(coefficients[i], own - e.cut[i]);
   }
   for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t c, auto&& walk) {
-    std::vector<double> lanes(slots * kLanes), tile(n * kBlock);
+    SmallVector<double, 256> lanes(slots * kLanes);
     double sum[kBlock];
     walk([&](Block<T>& block, std::size_t begin, std::size_t) {
       T* const m = &out[begin];
       kernels::combine<T>(block.rows(), n, block.count(), block.rows()[solution.anchor],
                           coefficients.data(), scales, sum, m, lanes.data() + n * kLanes);
       for (std::size_t j = 0; j < block.count(); ++j) m[j] = clamp_to_finite(m[j]);
-      kernels::centred_tile<T>(block.rows(), n, block.count(), m, scales, kBlock, tile.data());
-      kernels::add_squares(tile.data(), n, kBlock, lanes.data());
+      kernels::add_squared_distances<T>(block.rows(), n, block.count(), m, scales, lanes.data());
     });
     for (std::size_t i = 0; i < slots; ++i)
       parts[c * slots + i] = kernels::sum_lanes(lanes.data() + i * kLanes);
   });
-  std::vector<double> sums(slots);
+  SmallVector<double, 32> sums(slots);
   for (std::size_t c = 0; c < chunks; ++c) {
     for (std::size_t i = 0; i < slots; ++i) sums[i] += parts[c * slots + i];
   }
@@ -79,8 +79,7 @@ bool agree(const Embedding& e, const WeberSolution& solution, const Combined& co
   return true;
 }
 
-double objective_of(const std::vector<double>& weights, const std::vector<double>& distances,
-                    double mu) {
+double objective_of(std::span<const double> weights, std::span<const double> distances, double mu) {
   double f = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double r = distances[i];

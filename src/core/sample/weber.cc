@@ -14,68 +14,81 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
+using Vector = SmallVector<double, 16>;
+using Matrix = SmallVector<double, 128>;
+
+double dot(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
-double length(const std::vector<double>& a) { return std::sqrt(dot(a, a)); }
+double length(const Vector& a) { return std::sqrt(dot(a, a)); }
 
+// kFixed is the dimension where it is one of the small ones, known to the compiler; else 0.
+template <std::size_t kFixed>
 class Solver {
  public:
   explicit Solver(const WeberProblem& problem)
       : problem_(problem),
         n_(problem.n),
-        k_(problem.k),
+        dimension_(problem.k),
         total_(std::accumulate(problem.weights.begin(), problem.weights.end(), 0.0)),
-        y_(problem.points),
+        y_(problem.points.begin(), problem.points.end()),
+        anchor_(n_),
         tested_(n_),
-        at_(*this),
-        trial_(*this) {}
+        states_{State(*this), State(*this)} {}
 
   WeberSolution run();
 
  private:
   // Everything about a point z: distances, unit vectors to it, gradient.
   struct State {
-    explicit State(const Solver& s) : z(s.k_), r(s.n_), unit(s.n_ * s.k_), pull(s.n_), g(s.k_) {}
-    std::vector<double> z, r, unit, pull, g;
+    explicit State(const Solver& s) : z(s.k()), r(s.n_), unit(s.n_ * s.k()), pull(s.n_), g(s.k()) {}
+    Vector z, r;
+    Matrix unit;
+    Vector pull, g;
     double f = 0;
   };
 
+  [[nodiscard]] std::size_t k() const { return kFixed > 0 ? kFixed : dimension_; }
   [[nodiscard]] bool huber() const { return problem_.mu > 0; }
   void evaluate(State& s) const;
   void anchor_at(std::size_t a);
   [[nodiscard]] std::size_t nearest() const {
-    return static_cast<std::size_t>(std::min_element(at_.r.begin(), at_.r.end()) - at_.r.begin());
+    return static_cast<std::size_t>(std::min_element(at_->r.begin(), at_->r.end()) -
+                                    at_->r.begin());
   }
   bool test_anchor();
-  void hessian_times(const std::vector<double>& v, std::vector<double>& out) const;
-  [[nodiscard]] std::vector<double> newton_direction() const;
-  [[nodiscard]] double slope_at(const std::vector<double>& p, double t);
-  void move(const std::vector<double>& p);
+  void hessian_times(const Vector& v, Vector& out) const;
+  [[nodiscard]] Vector newton_direction() const;
+  [[nodiscard]] bool newton_by_cholesky(Vector& p) const;
+  [[nodiscard]] double slope_at(const Vector& p, double t);
+  void move(const Vector& p);
   [[nodiscard]] bool improve();
   [[nodiscard]] double dual_bound() const;
   [[nodiscard]] double huber_bound() const;
   [[nodiscard]] WeberSolution finish(int iterations, Stop stop);
 
   const WeberProblem& problem_;
-  std::size_t n_, k_;
+  std::size_t n_, dimension_;
   double total_;
-  std::vector<double> y_;  // the points, relative to the anchor
-  std::size_t anchor_ = 0;
-  std::vector<bool> tested_;  // data points that are known not to be optimal
-  State at_, trial_;
+  Matrix y_;                      // the points, relative to the anchor
+  std::size_t anchor_;            // n where there is none yet
+  SmallVector<bool, 16> tested_;  // data points that are known not to be optimal
+  State states_[2];
+  State* at_ = &states_[0];     // where we are
+  State* trial_ = &states_[1];  // where we might go, or were before
 };
 
 // pull_i = omega_i / r_i (Huber: omega_i min(1, mu / r_i)), g = sum pull_i (z - x_i). A point at
 // distance zero has no direction and is left out.
-void Solver::evaluate(State& s) const {
+template <std::size_t kFixed>
+void Solver<kFixed>::evaluate(State& s) const {
   std::fill(s.g.begin(), s.g.end(), 0.0);
   s.f = 0;
   for (std::size_t i = 0; i < n_; ++i) {
-    double* const u = s.unit.data() + i * k_;
+    double* const u = s.unit.data() + i * k();
     double square = 0;
-    for (std::size_t j = 0; j < k_; ++j) {
-      u[j] = s.z[j] - y_[i * k_ + j];
+    for (std::size_t j = 0; j < k(); ++j) {
+      u[j] = s.z[j] - y_[i * k() + j];
       square += u[j] * u[j];
     }
     const double r = s.r[i] = std::sqrt(square), w = problem_.weights[i], mu = problem_.mu;
@@ -83,105 +96,155 @@ void Solver::evaluate(State& s) const {
     s.f += !huber() ? w * r : r <= mu ? w * r * r / 2 : w * mu * (r - mu / 2);
     s.pull[i] = huber() ? w * std::min(1.0, mu / std::max(r, mu)) : r > 0 ? w / r : 0;
     if (r == 0) continue;
-    for (std::size_t j = 0; j < k_; ++j) {
-      u[j] /= r;
+    // A multiplication in place of k divisions, wherever 1 / r is a number.
+    const double inverse = r > 1e-300 ? 1 / r : 0;
+    for (std::size_t j = 0; j < k(); ++j) {
+      u[j] = inverse > 0 ? u[j] * inverse : u[j] / r;
       s.g[j] += force * u[j];
     }
   }
 }
 
 // Moves the origin to point a; z keeps its place.
-void Solver::anchor_at(std::size_t a) {
-  const std::vector<double> shift(y_.begin() + static_cast<std::ptrdiff_t>(a * k_),
-                                  y_.begin() + static_cast<std::ptrdiff_t>((a + 1) * k_));
-  for (std::size_t j = 0; j < k_; ++j) at_.z[j] -= shift[j];
+template <std::size_t kFixed>
+void Solver<kFixed>::anchor_at(std::size_t a) {
+  if (a == anchor_) return;
+  for (std::size_t j = 0; j < k(); ++j) at_->z[j] -= y_[a * k() + j];
   const double* const original = problem_.points.data();
   for (std::size_t i = 0; i < n_; ++i) {
-    for (std::size_t j = 0; j < k_; ++j)
-      y_[i * k_ + j] = original[i * k_ + j] - original[a * k_ + j];
+    for (std::size_t j = 0; j < k(); ++j)
+      y_[i * k() + j] = original[i * k() + j] - original[a * k() + j];
   }
   anchor_ = a;
-  evaluate(at_);
+  evaluate(*at_);
 }
 
 // Vardi and Zhang: x_a is optimal iff the pull R of all other points is at most the weight at x_a
 // (coinciding points pool their weights). If so, goes there and returns true. If not, and x_a is
 // not worse than z, goes there and leaves it by their step (|R| - omega_a) / sum(omega_i / r_i)
 // along R, which decreases f.
-bool Solver::test_anchor() {
+template <std::size_t kFixed>
+bool Solver<kFixed>::test_anchor() {
   if (tested_[anchor_]) return false;
   tested_[anchor_] = true;
-  std::fill(trial_.z.begin(), trial_.z.end(), 0.0);
-  evaluate(trial_);
+  std::fill(trial_->z.begin(), trial_->z.end(), 0.0);
+  evaluate(*trial_);
   double here = 0, stiffness = 0;
   for (std::size_t i = 0; i < n_; ++i) {
-    (trial_.r[i] == 0 ? here : stiffness) +=
-        trial_.r[i] == 0 ? problem_.weights[i] : trial_.pull[i];
+    (trial_->r[i] == 0 ? here : stiffness) +=
+        trial_->r[i] == 0 ? problem_.weights[i] : trial_->pull[i];
   }
-  const double pull = length(trial_.g);
+  const double pull = length(trial_->g);
   const bool optimal = pull <= here + 8 * kEpsilon * total_;
-  if (!optimal && trial_.f > at_.f) return false;
+  if (!optimal && trial_->f > at_->f) return false;
   if (!optimal) {
     const double step = (pull - here) / stiffness;
-    for (std::size_t j = 0; j < k_; ++j) trial_.z[j] = -step / pull * trial_.g[j];
-    evaluate(trial_);
+    for (std::size_t j = 0; j < k(); ++j) trial_->z[j] = -step / pull * trial_->g[j];
+    evaluate(*trial_);
   }
   std::swap(at_, trial_);
   return optimal;
 }
 
 // H = sum pull_i (I - u_i u_i^T); within mu of a point Huber's function has H = omega_i I.
-void Solver::hessian_times(const std::vector<double>& v, std::vector<double>& out) const {
+template <std::size_t kFixed>
+void Solver<kFixed>::hessian_times(const Vector& v, Vector& out) const {
   std::fill(out.begin(), out.end(), 0.0);
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* const u = at_.unit.data() + i * k_;
+    const double* const u = at_->unit.data() + i * k();
     double along = 0;
-    if (!(huber() && at_.r[i] <= problem_.mu)) {
-      for (std::size_t j = 0; j < k_; ++j) along += u[j] * v[j];
+    if (!(huber() && at_->r[i] <= problem_.mu)) {
+      for (std::size_t j = 0; j < k(); ++j) along += u[j] * v[j];
     }
-    for (std::size_t j = 0; j < k_; ++j) out[j] += at_.pull[i] * (v[j] - along * u[j]);
+    for (std::size_t j = 0; j < k(); ++j) out[j] += at_->pull[i] * (v[j] - along * u[j]);
   }
 }
 
-// -H^{-1} g by conjugate gradients; where H is singular (all points on a line through z), the
-// Weiszfeld step -g / sum pull_i.
-std::vector<double> Solver::newton_direction() const {
-  const double stiffness = std::accumulate(at_.pull.begin(), at_.pull.end(), 0.0);
-  std::vector<double> p(k_), rest(k_), d(k_), hd(k_);
-  for (std::size_t j = 0; j < k_; ++j) d[j] = rest[j] = -at_.g[j];
+// p = -H^{-1} g by the factorisation H = L D L^T; false where H is singular or close to it.
+template <std::size_t kFixed>
+bool Solver<kFixed>::newton_by_cholesky(Vector& p) const {
+  const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
+  Matrix h(k() * k());  // the lower triangle
+  for (std::size_t i = 0; i < n_; ++i) {
+    if (huber() && at_->r[i] <= problem_.mu) continue;
+    const double* const u = at_->unit.data() + i * k();
+    for (std::size_t j = 0; j < k(); ++j) {
+      const double share = at_->pull[i] * u[j];
+      for (std::size_t l = 0; l <= j; ++l) h[j * k() + l] -= share * u[l];
+    }
+  }
+  // Row by row: row[l] is first L_jl D_l, then L_jl; the diagonal holds the inverses of D.
+  for (std::size_t j = 0; j < k(); ++j) {
+    double* const row = h.data() + j * k();
+    double pivot = row[j] + stiffness, sum = -at_->g[j];
+    for (std::size_t l = 1; l < j; ++l) {
+      const double* const above = h.data() + l * k();
+      for (std::size_t c = 0; c < l; ++c) row[l] -= row[c] * above[c];
+    }
+    for (std::size_t l = 0; l < j; ++l) {
+      const double entry = row[l] * h[l * k() + l];
+      pivot -= row[l] * entry;
+      sum -= entry * p[l];
+      row[l] = entry;
+    }
+    if (!(pivot > 1e-10 * stiffness)) return false;
+    row[j] = 1 / pivot;
+    p[j] = sum;
+  }
+  for (std::size_t j = 0; j < k(); ++j) p[j] *= h[j * k() + j];
+  for (std::size_t j = k(); j-- > 1;) {
+    for (std::size_t l = 0; l < j; ++l) p[l] -= h[j * k() + l] * p[j];
+  }
+  return true;
+}
+
+// -H^{-1} g; in a space of many dimensions, or where H is close to singular, by conjugate
+// gradients. Where H is singular (all points on a line through z), the Weiszfeld step -g / sum
+// pull_i.
+template <std::size_t kFixed>
+Vector Solver<kFixed>::newton_direction() const {
+  constexpr std::size_t kFew = 32;
+  Vector p(k());
+  if (k() <= kFew && newton_by_cholesky(p)) return p;
+  p.assign(k(), 0.0);
+  const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
+  Vector rest(k()), d(k()), hd(k());
+  for (std::size_t j = 0; j < k(); ++j) d[j] = rest[j] = -at_->g[j];
   double square = dot(rest, rest);
   const double enough = square * 1e-26;
-  for (std::size_t step = 0; step < 2 * k_ + 10 && square > enough; ++step) {
+  for (std::size_t step = 0; step < 2 * k() + 10 && square > enough; ++step) {
     hessian_times(d, hd);
     const double curvature = dot(d, hd);
     if (!(curvature > 1e-15 * stiffness * dot(d, d))) {
       if (step == 0) {
-        for (std::size_t j = 0; j < k_; ++j) p[j] = d[j] / stiffness;
+        for (std::size_t j = 0; j < k(); ++j) p[j] = d[j] / stiffness;
       }
       break;
     }
     const double t = square / curvature;
-    for (std::size_t j = 0; j < k_; ++j) {
+    for (std::size_t j = 0; j < k(); ++j) {
       p[j] += t * d[j];
       rest[j] -= t * hd[j];
     }
     const double next = dot(rest, rest), ratio = next / square;
-    for (std::size_t j = 0; j < k_; ++j) d[j] = rest[j] + ratio * d[j];
+    for (std::size_t j = 0; j < k(); ++j) d[j] = rest[j] + ratio * d[j];
     square = next;
   }
   return p;
 }
 
-double Solver::slope_at(const std::vector<double>& p, double t) {
-  for (std::size_t j = 0; j < k_; ++j) trial_.z[j] = at_.z[j] + t * p[j];
-  evaluate(trial_);
-  return dot(trial_.g, p);
+template <std::size_t kFixed>
+double Solver<kFixed>::slope_at(const Vector& p, double t) {
+  for (std::size_t j = 0; j < k(); ++j) trial_->z[j] = at_->z[j] + t * p[j];
+  evaluate(*trial_);
+  return dot(trial_->g, p);
 }
 
 // Goes along p to where the slope has at most half its size. f is convex, so its slope tells more
 // than its value, which has no digits to spare when an outlier is far away.
-void Solver::move(const std::vector<double>& p) {
-  const double start = dot(at_.g, p);
+template <std::size_t kFixed>
+void Solver<kFixed>::move(const Vector& p) {
+  const double start = dot(at_->g, p);
   double t = 1, low = 0, low_slope = start, high = 0, high_slope = 0;
   for (int trial = 0; trial < 100; ++trial) {
     const double slope = slope_at(p, t);
@@ -205,37 +268,39 @@ void Solver::move(const std::vector<double>& p) {
 }
 
 // One step; false if no further decrease can be had in double precision.
-bool Solver::improve() {
-  const double before = length(at_.g);
+template <std::size_t kFixed>
+bool Solver<kFixed>::improve() {
+  const double before = length(at_->g);
   if (before <= kEpsilon * total_) return false;
-  std::vector<double> p = newton_direction();
-  if (!(dot(p, at_.g) < 0)) {
-    const double stiffness = std::accumulate(at_.pull.begin(), at_.pull.end(), 0.0);
-    for (std::size_t j = 0; j < k_; ++j) p[j] = -at_.g[j] / stiffness;
+  Vector p = newton_direction();
+  if (!(dot(p, at_->g) < 0)) {
+    const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
+    for (std::size_t j = 0; j < k(); ++j) p[j] = -at_->g[j] / stiffness;
   }
   if (before > 1e-9 * total_) {
     move(p);
-    return at_.z != trial_.z;  // trial_ holds where we were
+    return at_->z != trial_->z;  // trial_ holds where we were
   }
   // Close by, Newton's step needs no guard, and slopes are rounding errors. Stop when the gradient
   // does not get shorter.
   (void)slope_at(p, 1.0);
   std::swap(at_, trial_);
-  if (length(at_.g) < before) return true;
+  if (length(at_->g) < before) return true;
   std::swap(at_, trial_);
   if (before <= 1e-13 * total_) return false;
   move(p);
-  if (length(at_.g) < before) return true;
+  if (length(at_->g) < before) return true;
   std::swap(at_, trial_);
   return false;
 }
 
 // f* >= sum y_i (z - x_i) for any y_i with |y_i| <= omega_i that add up to zero. The gradients of
 // the terms nearly do: take their mean off, and scale back into the balls.
-double Solver::dual_bound() const {
-  std::vector<double> g = at_.g;
+template <std::size_t kFixed>
+double Solver<kFixed>::dual_bound() const {
+  Vector g = at_->g;
   double here = 0;
-  for (std::size_t i = 0; i < n_; ++i) here += at_.r[i] == 0 ? problem_.weights[i] : 0;
+  for (std::size_t i = 0; i < n_; ++i) here += at_->r[i] == 0 ? problem_.weights[i] : 0;
   const double pull = length(g);
   if (here > 0 && pull > 0) {  // terms at z may have any gradient up to their weight
     for (double& x : g) x *= 1 - std::min(1.0, here / pull);
@@ -243,27 +308,28 @@ double Solver::dual_bound() const {
   const double off = length(g);
   double moment = 0;
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* const u = at_.unit.data() + i * k_;
+    const double* const u = at_->unit.data() + i * k();
     double along = 0;
-    for (std::size_t j = 0; j < k_; ++j) along += g[j] * u[j];
-    moment += problem_.weights[i] * along * at_.r[i];
+    for (std::size_t j = 0; j < k(); ++j) along += g[j] * u[j];
+    moment += problem_.weights[i] * along * at_->r[i];
   }
-  return (at_.f - moment / total_) / (1 + off / total_);
+  return (at_->f - moment / total_) / (1 + off / total_);
 }
 
 // The same with the conjugate |y|^2 / 2, |y| <= mu, of Huber's function.
-double Solver::huber_bound() const {
-  const double mean = length(at_.g) / total_;
+template <std::size_t kFixed>
+double Solver<kFixed>::huber_bound() const {
+  const double mean = length(at_->g) / total_;
   double longest = 0;
-  std::vector<double> square(n_), along(n_);
+  Vector square(n_), along(n_);
   for (std::size_t i = 0; i < n_; ++i) {
-    const double* const u = at_.unit.data() + i * k_;
+    const double* const u = at_->unit.data() + i * k();
     double cosine = 0;
-    for (std::size_t j = 0; j < k_; ++j) cosine += at_.g[j] / total_ * u[j];
-    if (at_.r[i] == 0) cosine = 0;
-    const double y = std::min(at_.r[i], problem_.mu);
+    for (std::size_t j = 0; j < k(); ++j) cosine += at_->g[j] / total_ * u[j];
+    if (at_->r[i] == 0) cosine = 0;
+    const double y = std::min(at_->r[i], problem_.mu);
     square[i] = std::max(0.0, y * y - 2 * y * cosine + mean * mean);
-    along[i] = (y - cosine) * at_.r[i];
+    along[i] = (y - cosine) * at_->r[i];
     longest = std::max(longest, std::sqrt(square[i]));
   }
   const double shrink = longest > problem_.mu ? problem_.mu / longest : 1.0;
@@ -274,25 +340,27 @@ double Solver::huber_bound() const {
 }
 
 // Stationarity says z = sum pull_i x_i / sum pull_i.
-WeberSolution Solver::finish(int iterations, Stop stop) {
+template <std::size_t kFixed>
+WeberSolution Solver<kFixed>::finish(int iterations, Stop stop) {
   WeberSolution solution;
   solution.anchor = anchor_;
-  solution.distances = at_.r;
-  solution.objective = at_.f;
+  solution.distances = at_->r;
+  solution.objective = at_->f;
   solution.iterations = iterations;
   solution.stop = stop;
-  solution.bound = stop == Stop::data_point ? at_.f : huber() ? huber_bound() : dual_bound();
+  solution.bound = stop == Stop::data_point ? at_->f : huber() ? huber_bound() : dual_bound();
   solution.coefficients.assign(n_, 0.0);
-  if (!huber() && at_.r[anchor_] == 0) return solution;
-  const double stiffness = std::accumulate(at_.pull.begin(), at_.pull.end(), 0.0);
+  if (!huber() && at_->r[anchor_] == 0) return solution;
+  const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
   for (std::size_t i = 0; i < n_; ++i) {
-    if (i != anchor_) solution.coefficients[i] = at_.pull[i] / stiffness;
+    if (i != anchor_) solution.coefficients[i] = at_->pull[i] / stiffness;
   }
   return solution;
 }
 
-WeberSolution Solver::run() {
-  evaluate(at_);
+template <std::size_t kFixed>
+WeberSolution Solver<kFixed>::run() {
+  evaluate(*at_);
   int iterations = 0;
   while (true) {
     anchor_at(nearest());
@@ -302,21 +370,34 @@ WeberSolution Solver::run() {
     if (improve()) continue;
     // Nothing moves any more: at the minimum, or next to a data point that was never the nearest.
     anchor_at(nearest());
-    if (huber() || !(length(at_.g) > 1e-12 * total_)) break;
-    const State stuck = at_;
+    if (huber() || !(length(at_->g) > 1e-12 * total_)) break;
+    const double stuck = at_->f;
     for (std::size_t i = 0; i < n_; ++i) {
       if (tested_[i]) continue;
       anchor_at(i);
       if (test_anchor()) return finish(iterations, Stop::data_point);
     }
     anchor_at(nearest());
-    if (at_.f >= stuck.f) break;
+    if (at_->f >= stuck) break;
   }
   return finish(iterations, Stop::rounding);
 }
 
 }  // namespace
 
-WeberSolution solve(const WeberProblem& problem) { return Solver(problem).run(); }
+WeberSolution solve(const WeberProblem& problem) {
+  switch (problem.k) {
+    case 2:
+      return Solver<2>(problem).run();
+    case 3:
+      return Solver<3>(problem).run();
+    case 4:
+      return Solver<4>(problem).run();
+    case 5:
+      return Solver<5>(problem).run();
+    default:
+      return Solver<0>(problem).run();
+  }
+}
 
 }  // namespace medgrad::sample

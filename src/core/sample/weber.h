@@ -6,17 +6,18 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <span>
 
+#include "core/small_vector.h"
 #include "medgrad/sample.h"
 
 namespace medgrad::sample {
 
 struct WeberProblem {
   std::size_t n = 0, k = 0;
-  std::vector<double> points;   // n x k, by rows; norms up to 1e150
-  std::vector<double> weights;  // positive
-  double mu = 0;                // 0 for |.|, else Huber's threshold
+  std::span<const double> points;   // n x k, by rows; norms up to 1e150
+  std::span<const double> weights;  // positive
+  double mu = 0;                    // 0 for |.|, else Huber's threshold
   int max_iterations = 1000;
 };
 
@@ -25,8 +26,8 @@ struct WeberProblem {
 //     z = x_a + sum_i coefficients_i (x_i - x_a),   a = anchor, the nearest point.
 struct WeberSolution {
   std::size_t anchor = 0;
-  std::vector<double> coefficients;
-  std::vector<double> distances;  // |z - x_i|
+  SmallVector<double, 16> coefficients;
+  SmallVector<double, 16> distances;  // |z - x_i|
   double objective = 0;
   double bound = 0;  // a lower bound of f from the dual problem
   int iterations = 0;

@@ -56,8 +56,8 @@ void add_axis_panels(const Results& r, Figure& figure) {
         if (at == series.end()) at = series.insert(at, {name, point_series(group, name)});
         add_point(at->second, x, group.last());
       }
-      Panel panel{.id = metric + "-" + axis,
-                  .title = metric + " against " + axis,
+      Panel panel{.id = std::string(metric).append("-").append(axis),
+                  .title = std::string(metric).append(" against ").append(axis),
                   .x = {.label = axis},
                   .y = {.label = metric, .log = true}};
       for (auto& [name, one] : series) panel.series.push_back(std::move(one));

@@ -144,11 +144,11 @@ void huber_findings(const Experiment&, Results& r) {
   const std::vector<double> mus = values_on(r, "mu"), taus = values_on(r, "tau");
   if (mus.empty() || taus.empty() || find(r, "huber", kObjective) == nullptr) return;
   HeatMap heat{.log = true, .label = "mean final objective"};
-  for (const double tau : taus) heat.x.push_back("τ = " + show(tau));
+  for (const double tau : taus) heat.x.push_back("τ = " + to_text(tau));
   // How much worse than the best tau, at worst over mu.
   std::vector<double> worst(taus.size(), 0);
   for (const double mu : mus) {
-    heat.y.push_back("μ = " + show(mu));
+    heat.y.push_back("μ = " + to_text(mu));
     double best = 1e300;
     for (const double tau : taus) {
       heat.z.push_back(mean_of(r, "huber", kObjective, {{"mu", mu}, {"tau", tau}}));
@@ -169,15 +169,15 @@ void huber_findings(const Experiment&, Results& r) {
                 .caption = "Mean over the runs; the stronger the colour, the larger τ.",
                 .columns = 4};
   for (const double mu : mus) {
-    Panel panel{.id = "mu-" + show(mu),
-                .title = "μ = " + show(mu),
+    Panel panel{.id = "mu-" + to_text(mu),
+                .title = "μ = " + to_text(mu),
                 .x = {.label = "step"},
                 .y = {.label = "objective", .log = true}};
     for (std::size_t i = 0; i < taus.size(); ++i) {
       const Group* group = find(r, "huber", "objective", {{"mu", mu}, {"tau", taus[i]}});
       if (group == nullptr) continue;
       Series series = over_steps(*group);
-      series.name = "τ = " + show(taus[i]);
+      series.name = "τ = " + to_text(taus[i]);
       series.shade =
           taus.size() < 2 ? 1 : static_cast<double>(i) / static_cast<double>(taus.size() - 1);
       panel.series.push_back(std::move(series));

@@ -110,7 +110,7 @@ Figure convergence_figure(const Results& r, const std::vector<double>& axis) {
                 .caption =
                     "Mean relative error over the steps, one curve per 1/α: the stronger the "
                     "colour, the heavier the tails.",
-                .columns = 4};
+                .columns = 2};
   for (const auto& [method, key] : methods_of(r, "relative_error")) {
     Panel panel{.id = "convergence-" + method,
                 .title = method,

@@ -26,6 +26,8 @@ enum class SeriesStyle : std::uint8_t {
 
 // One curve. NaN and infinities are gaps.
 struct Series {
+  // In legends, curves of one key share an entry: what their names have in common before a ',', '('
+  // or ':', as in "VClip, 1/α = 0.5", or else the key.
   std::string name;
   // Colour and switch: everything with the same key has the same colour on the whole page and is
   // switched on and off together. A method's name on the command line where there is one.

@@ -52,8 +52,9 @@ std::string run_gnuplot(const std::string& script) {
   posix_spawn_file_actions_adddup2(&actions, fileno(input.get()), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fileno(errors.get()), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fileno(errors.get()), STDERR_FILENO);
-  std::string program = "gnuplot", defaults = "-d";  // -d: not the user's own settings
-  std::array<char*, 3> arguments = {program.data(), defaults.data(), nullptr};
+  // -d: not the user's own settings. By name, since gnuplot reads standard input byte by byte.
+  std::string program = "gnuplot", defaults = "-d", script_file = "/dev/stdin";
+  std::array<char*, 4> arguments = {program.data(), defaults.data(), script_file.data(), nullptr};
   pid_t child = 0;
   const int failed =
       posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);

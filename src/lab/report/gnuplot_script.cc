@@ -50,15 +50,33 @@ std::string short_text(double value) {
   return {text.data(), result.ptr};
 }
 
-// In single quotes gnuplot takes everything as it is; a quote is doubled. Control characters would
-// end the line.
+// In single quotes gnuplot takes everything as it is, but what it makes of quotes inside depends on
+// its mood: they become apostrophes. Control characters would end the line.
 std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
-    if (c == '\'') out += '\'';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    if (c == '\'')
+      out += "’";
+    else
+      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
   return out + "'";
+}
+
+// A file's name has to stay what it is: in double quotes, with escapes in octal.
+std::string file_in_quotes(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code >= 0x20 && code < 0x7F &&
+        std::string_view("\"\\`").find(c) == std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    out += '\\';
+    for (const int shift : {6, 3, 0}) out += static_cast<char>('0' + ((code >> shift) & 7));
+  }
+  return out + "\"";
 }
 
 class Script {
@@ -91,7 +109,7 @@ class Script {
           "size " +
           std::to_string(width_) + "," + std::to_string(height_) + "\n";
     }
-    out += "set output " + in_quotes(file) + "\nset multiplot\n";
+    out += "set output " + file_in_quotes(file) + "\nset multiplot\n";
     for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
       out += "reset\nset origin ";
       number(out, static_cast<double>(static_cast<int>(i) % columns_) / columns_);
@@ -131,7 +149,7 @@ class Script {
       return;
     }
     out +=
-        "set lmargin 9\nset rmargin 2\nset tmargin 2\nset bmargin 3.2\nset border 3 lc rgb "
+        "set lmargin 9\nset rmargin 2\nset tmargin 2.4\nset bmargin 3.5\nset border 3 lc rgb "
         "'#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\nunset key\n";
     axis(out, 'x', panel.x, x_range(panel));
     axis(out, 'y', panel.y, y_range(panel));
@@ -261,7 +279,8 @@ class Script {
       const LegendEntry& entry = entries_[i];
       out += std::string(i == 0 ? "" : ", ") + "NaN with " +
              (entry.style == SeriesStyle::points ? "points " : "lines ") +
-             line_of(looks_.at(entry.key), 1, entry.style) + " title " + in_quotes(entry.name);
+             line_of(looks_.at(entry.key), entry.shade, entry.style) + " title " +
+             in_quotes(entry.name);
     }
     out += "\n";
   }

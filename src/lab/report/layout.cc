@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 namespace medgrad::lab {
 namespace {
@@ -53,20 +54,16 @@ class Extent {
   double max_ = -std::numeric_limits<double>::infinity();
 };
 
-std::string common_beginning(const std::string& a, const std::string& b) {
+// What two names have in common: one of them if the other continues it, else what they begin with
+// up to a ',', '(' or ':', as "VClip" of "VClip, 1/α = 0.5" and "VClip, 1/α = 0.6". May be empty.
+std::string common_name(const std::string& a, const std::string& b) {
+  if (b.starts_with(a)) return a;
+  if (a.starts_with(b)) return b;
   const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
-  auto n = static_cast<std::size_t>(end - a.begin());
-  // Not within a character of UTF-8.
-  while (n > 0 && n < a.size() && (static_cast<unsigned char>(a[n]) & 0xC0) == 0x80) --n;
-  return a.substr(0, n);
-}
-
-// "VClip, 1/α = " to "VClip": what is left of a text once its end was cut off.
-std::string trimmed(std::string text) {
-  if (const std::size_t comma = text.find_last_of(",(:"); comma != std::string::npos && comma > 0)
-    text.resize(comma);
-  while (!text.empty() && std::string_view(" ,(:=").find(text.back()) != std::string_view::npos)
-    text.pop_back();
+  std::string text(a.begin(), end);
+  const std::size_t cut = text.find_last_of(",(:");
+  text.resize(cut == std::string::npos ? 0 : cut);
+  while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;
 }
 
@@ -89,24 +86,26 @@ Range y_range(const Panel& panel) {
 }
 
 std::vector<LegendEntry> legend(const Figure& figure) {
+  constexpr std::size_t kMany = 12;
+  std::vector<LegendEntry> curves;  // by name
   std::vector<LegendEntry> entries;
-  std::map<std::string, bool> differ;
   for (const Panel& panel : figure.panels) {
     for (const Series& series : panel.series) {
       const auto found = std::find_if(entries.begin(), entries.end(),
                                       [&](const LegendEntry& e) { return e.key == series.key; });
       if (found == entries.end()) {
-        entries.push_back({series.key, series.name, series.style});
-      } else if (found->name != series.name) {
-        found->name = common_beginning(found->name, series.name);
-        differ[series.key] = true;
+        entries.push_back({series.key, series.name, series.style, 1});
+      } else {
+        found->name = common_name(found->name, series.name);
       }
+      if (std::none_of(curves.begin(), curves.end(),
+                       [&](const LegendEntry& e) { return e.name == series.name; }))
+        curves.push_back({series.key, series.name, series.style, series.shade});
     }
   }
-  for (LegendEntry& entry : entries) {
-    if (differ[entry.key]) entry.name = trimmed(entry.name);
+  if (entries.size() == 1 && curves.size() <= kMany) entries = std::move(curves);
+  for (LegendEntry& entry : entries)
     if (entry.name.empty()) entry.name = entry.key;
-  }
   return entries;
 }
 

@@ -22,6 +22,7 @@ struct Range {
 struct LegendEntry {
   std::string key, name;
   SeriesStyle style;
+  double shade = 1;
 };
 
 // One entry per key, in order of appearance. Where curves of one key have different names, theirs

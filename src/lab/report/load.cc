@@ -130,6 +130,7 @@ std::vector<std::string> labels(const std::vector<fs::path>& folders) {
     if (ended || (different.size() > 1 && different.size() < parts.size())) break;
     if (different.size() < parts.size()) continue;
     std::vector<std::string> result;
+    result.reserve(parts.size());
     for (const auto& one : parts) result.push_back(one[i]);
     return result;
   }

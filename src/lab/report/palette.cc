@@ -21,7 +21,9 @@ constexpr std::array kKnown = {
     Look{"lp", "#6a51a3", "#b6a3f2"},
     // Several samples per step: grey.
     Look{"smgd-l1", "#333333", "#f0f0f0"},
+    Look{"smgd-median", "#333333", "#f0f0f0"},
     Look{"smgd-l2", "#6e6e6e", "#b8b8b8", Dash::dashed},
+    Look{"smgd-geometric-median", "#6e6e6e", "#b8b8b8", Dash::dashed},
     Look{"smgd-mean", "#9a9a9a", "#8a8a8a", Dash::dotted},
     // Sample estimators and aggregators.
     Look{"mean", "#d55e00", "#ff8a3d"},
@@ -36,6 +38,8 @@ constexpr std::array kKnown = {
     Look{"meamed", "#d99100", "#f2c14e"},
     Look{"centered-clipping", "#0072b2", "#5ab4f5", Dash::dashed},
     // What is not measured but known.
+    Look{"m", "#222222", "#f0f0f0"},
+    Look{"g", "#d55e00", "#ff8a3d"},
     Look{"exact", "#222222", "#f0f0f0"},
     Look{"theory", "#222222", "#f0f0f0"},
     Look{"bound", "#222222", "#f0f0f0"},

@@ -25,10 +25,10 @@ function rangeOf(axis, log, lists, share = 0.03) {
   if (log) {
     const [a, b] = [Math.log10(min), Math.log10(max)];
     const margin = b > a ? share * (b - a) : 0.3;
-    [min, max] = [10 ** (a - margin), 10 ** (b + margin)];
+    [min, max] = [Math.max(10 ** (a - margin), 1e-300), Math.min(10 ** (b + margin), 1e300)];
   } else {
     const margin = max > min ? share * (max - min) : Math.max(0.5 * Math.abs(min), 1e-6);
-    [min, max] = [min - margin, max + margin];
+    [min, max] = [Math.max(min - margin, -1e300), Math.min(max + margin, 1e300)];
   }
   const fits = (limit) => typeof limit === 'number' && (!log || limit > 0);
   if (fits(axis.min)) min = axis.min;
@@ -52,7 +52,7 @@ function bandOf(series, spread) {
 function linearTicks(min, max, most) {
   const rough = (max - min) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.8);
   const ticks = [];
   for (let i = Math.ceil(min / step - 1e-9); i <= max / step + 1e-9 && ticks.length < 50; i += 1) ticks.push({ value: Number((i * step).toPrecision(12)) });
   return ticks;
@@ -75,11 +75,14 @@ function logTicks(min, max, most) {
   return ticks;
 }
 
-// Powers of ten are written as such if any of them is far from 1.
+// Powers of ten are written as such if any of them is far from 1 and there are no other ticks.
 function tickLabel(value, scale) {
-  if (scale.type === 'logarithmic' && scale.ticks.some((tick) => tick.value > 1.5e3 || tick.value < 0.005)) {
-    const exponent = Math.round(Math.log10(value));
-    if (exponent !== 0 && exponent !== 1 && Math.abs(value / 10 ** exponent - 1) < 1e-9) return `10${superscript(exponent)}`;
+  const exponentOf = (number) => Math.round(Math.log10(number));
+  const isPower = (number) => Math.abs(number / 10 ** exponentOf(number) - 1) < 1e-9;
+  const far = (tick) => tick.value > 1.5e3 || tick.value < 0.005;
+  if (scale.type === 'logarithmic' && scale.ticks.some(far) && scale.ticks.every((tick) => isPower(tick.value))) {
+    const exponent = exponentOf(value);
+    if (exponent !== 0 && exponent !== 1) return `10${superscript(exponent)}`;
   }
   return formatNumber(Number(value.toPrecision(6)), 3);
 }
@@ -131,7 +134,7 @@ function drawBand(ctx, series, band, x, y, colour) {
       points.forEach(([px, , top], i) => (i ? ctx.lineTo(px, top) : ctx.moveTo(px, top)));
       for (let i = points.length - 1; i >= 0; i -= 1) ctx.lineTo(points[i][0], points[i][1]);
       ctx.closePath();
-      ctx.fillStyle = transparent(colour, 0.14);
+      ctx.fillStyle = transparent(colour, 0.14 / (1 + series.run));
       ctx.fill();
     }
   }
@@ -231,10 +234,10 @@ function createChart(panel, canvas) {
           callbacks: {
             title: (items) => (panel.equal_aspect || !items.length ? '' : `${panel.x.label || 'x'} = ${formatNumber(items[0].parsed.x)}`),
             label: tooltipLabel,
-            labelColor: ({ dataset }) => ({ borderColor: dataset.borderColor, backgroundColor: dataset.borderColor, borderRadius: 2 }),
+            labelColor: ({ dataset }) => ({ borderColor: dataset.borderColor, backgroundColor: dataset.borderColor, borderWidth: 0, borderRadius: 2 }),
           },
           itemSort: (a, b) => b.parsed.y - a.parsed.y,
-          borderWidth: 1, padding: 9, boxWidth: 9, boxHeight: 9, boxPadding: 5, caretSize: 0, caretPadding: 10,
+          multiKeyBackground: 'transparent', borderWidth: 1, padding: 9, boxWidth: 9, boxHeight: 9, boxPadding: 5, caretSize: 0, caretPadding: 10,
         },
       },
     },
@@ -246,7 +249,7 @@ function createChart(panel, canvas) {
 
 function datasetOf(series, panel, theme) {
   const colour = colourOf(series, theme);
-  const marks = series.style === 'points' || (series.x.length <= manyPoints && series.style === 'line' && !panel.equal_aspect);
+  const marks = series.style === 'points' || (series.x.length <= manyPoints && panel.series.length <= manySeries && series.style === 'line' && !panel.equal_aspect && panel.series.every(({ shade }) => shade === 1));
   return {
     label: series.name, series, panel,
     data: pointsOf(series, panel),
@@ -293,8 +296,12 @@ function fitAspect(panel) {
   const { chart } = panel;
   const visible = panel.series.filter((series) => shown(panel.experiment, series));
   const [x, y] = [rangeOf(panel.x, false, visible.map((s) => s.x)), rangeOf(panel.y, false, visible.map((s) => s.y))];
+  // The size of the area without what an earlier fit did to the labels.
+  Object.assign(chart.options.scales.x, x);
+  Object.assign(chart.options.scales.y, y);
+  chart.update();
   const area = chart.chartArea;
-  if (!(area.right > area.left && area.bottom > area.top)) return;  // not on the screen now
+  if (!(area.right > area.left + 20 && area.bottom > area.top + 20)) return;  // not on the screen now
   const unit = Math.max((x.max - x.min) / (area.right - area.left), (y.max - y.min) / (area.bottom - area.top));
   const widen = (range, pixels) => {
     const extra = (unit * pixels - (range.max - range.min)) / 2;

@@ -71,25 +71,25 @@ function readSeries(series, run, index, compared) {
   };
 }
 
-// One entry per key; where its curves have different names, what these begin with.
+// What two names have in common, as in layout.cc.
+function commonName(a, b) {
+  if (b.startsWith(a)) return a;
+  if (a.startsWith(b)) return b;
+  let n = 0;
+  while (a[n] === b[n]) n += 1;
+  const cut = a.slice(0, n).search(/[,(:][^,(:]*$/);
+  return cut < 0 ? '' : a.slice(0, cut).trim();
+}
+
+// One entry per key.
 function legendOf(all) {
   const entries = new Map();
   for (const { key, method, style } of all) {
     const entry = entries.get(key);
-    if (!entry) {
-      entries.set(key, { key, name: method, style, differs: false });
-    } else if (entry.name !== method) {
-      let n = 0;
-      while (n < entry.name.length && entry.name[n] === method[n]) n += 1;
-      entry.name = entry.name.slice(0, n);
-      entry.differs = true;
-    }
+    if (entry) entry.name = commonName(entry.name, method);
+    else entries.set(key, { key, name: method, style });
   }
-  for (const entry of entries.values()) {
-    if (entry.differs) entry.name = entry.name.replace(/(.)[,(:][^,(:]*$/, '$1').replace(/[\s,(:=]+$/, '');
-    if (!entry.name) entry.name = entry.key;
-  }
-  return [...entries.values()];
+  return [...entries.values()].map((entry) => ({ ...entry, name: entry.name || entry.key }));
 }
 
 // ---- Looks ------------------------------------------------------------------------------------

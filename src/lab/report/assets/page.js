@@ -125,13 +125,23 @@ const watcher = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: '800px' });
 
+// What the shades of a family of curves mean, where no panel says it.
+function shadesNote(figure) {
+  if (figure.panels.some((panel) => panel.note)) return '';
+  for (const { series, equal_aspect: geometry } of figure.panels) {
+    const family = series.filter(({ key, run }) => key === series[0].key && run === series[0].run).sort((a, b) => a.shade - b.shade);
+    if (!geometry && family.length > 1 && family[0].shade < family.at(-1).shade) return ` From pale to full colour: ${family[0].method} … ${family.at(-1).method}.`;
+  }
+  return '';
+}
+
 let figureNumber = 0;
 function figureNode(figure, experiment) {
   figureNumber += 1;
   const columns = Math.max(1, Math.min(figure.columns, figure.panels.length));
   return element('figure', { id: `${experiment.id}-${figure.id}` },
     element('div', { class: 'panels', 'data-columns': Math.min(columns, 4), style: `--columns: ${columns}` }, figure.panels.map((panel) => panelNode(panel, figure, experiment))),
-    element('figcaption', {}, element('b', {}, `Figure ${figureNumber}${figure.title ? `: ${figure.title}` : ''}.`), figure.caption ? ` ${figure.caption}` : ''));
+    element('figcaption', {}, element('b', {}, `Figure ${figureNumber}${figure.title ? `: ${figure.title}` : ''}.`), figure.caption ? ` ${figure.caption}` : '', shadesNote(figure)));
 }
 
 // ---- Sections -----------------------------------------------------------------------------------
@@ -212,7 +222,7 @@ function onPaper(on) {
     if (on) {
       const columns = Math.max(1, Math.min(figure.columns, figure.panels.length));
       const width = Math.min(square ? 420 : 560, 700 / columns - 12);
-      chart.resize(width, width * (square ? 1 : columns > 1 ? 0.75 : 0.55));
+      chart.resize(width, width * (square ? 1 : [0.55, 0.72, 0.92][Math.min(columns, 3) - 1]));
     } else {
       chart.resize();
     }

@@ -1,0 +1,117 @@
+"""The medgrad command as a program: help, options, lists, streams and pipes.
+
+Run by CTest as: command_line_test.py MEDGRAD.
+"""
+
+import json
+import os
+import subprocess
+import unittest
+
+from command import MEDGRAD, CommandTest, run
+
+
+class Everything(CommandTest):
+    def test_help_and_version(self):
+        self.assertRegex(self.good("--version"), rb"^medgrad \d+\.\d+\.\d+\n$")
+        for arguments in ([], ["--help"], ["help"]):
+            self.assertIn(b"estimate", self.good(*arguments))
+        for command in ("list", "doctor", "prox", "project", "estimate", "aggregate", "report"):
+            text = self.good(command, "--help").decode()
+            self.assertTrue(text.startswith(f"usage: medgrad {command} "))
+            for option in ("--seed", "--threads", "--quiet", "--help"):
+                self.assertIn(option, text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        text = b" ".join(self.good("estimate", "vclip", "--help").split())
+        for part in (b"min(1, tau/|g-m|)", b"0 < tau < inf", b"default 1"):
+            self.assertIn(part, text)
+        self.assertNotIn(b"--mu", text)
+
+    def test_list(self):
+        everything = json.loads(self.good("list", "--format", "json"))
+        self.assertEqual(list(everything), ["methods", "distances", "aggregators", "noises",
+                                            "optimizers", "experiments"])
+        for kind, entries in everything.items():
+            text = self.good("list", kind).decode()
+            self.assertLessEqual(max(map(len, text.splitlines())), 100)
+            for entry in entries:
+                self.assertIn(entry["name"], text)
+                for parameter in entry["parameters"]:
+                    self.assertEqual(parameter["required"], parameter["default"] is None)
+        self.assertIn(b"| `vclip`", self.good("list", "--format", "markdown"))
+        self.bad("must be methods, distances, aggregators, noises, optimizers or experiments", "list", "everything")
+        self.bad("must be text, json or markdown", "list", "--format", "xml")
+
+    def test_doctor(self):
+        os.mkdir(self.path("ptb"))
+        environment = {**os.environ, "MEDGRAD_DATA": self.folder.name, "MEDGRAD_SIMD": "SCALAR"}
+        result = run("doctor", "--format", "json", env=environment)
+        doctor = json.loads(result.stdout)
+        self.assertEqual(doctor["simd"], "SCALAR")
+        self.assertIn("SCALAR", doctor["simd_available"])
+        self.assertEqual(doctor["data"], {"ptb": True, "wikitext-2": False, "squad": False,
+                                          "minilm-l6": False})
+        self.assertIn(b"SIMD", self.good("doctor"))
+        wrong = run("doctor", env={**os.environ, "MEDGRAD_SIMD": "MMX"})
+        self.assertEqual((wrong.returncode, wrong.stdout), (2, b""))
+
+    def test_common_options_are_taken_everywhere(self):
+        data = self.rows()
+        for command in (["list"], ["doctor"], ["prox", "l1", "--tau", 1, data],
+                        ["project", "--q", 2, "--radius", 1, data], ["estimate", "vclip", data],
+                        ["aggregate", "median", data]):
+            self.good(*command, "--seed", 7, "--threads", 2, "--quiet")
+
+
+class CommandLine(CommandTest):
+    def test_bad(self):
+        data = self.rows()
+        self.bad("'estimat' is no command; the nearest is 'estimate'", "estimat")
+        self.bad("a command comes before its options", "--quiet", "list")
+        self.bad("--tua is no option of medgrad estimate; the nearest is --tau", "estimate", "vclip",
+                 "--tua", 1, data)
+        self.bad("-x is no option", "estimate", "vclip", "-x", data)
+        self.bad("--tau needs a value", "estimate", "vclip", data, "--tau")
+        self.bad("--tau may be given only once", "estimate", "vclip", data, "--tau", 1, "--tau", 2)
+        self.bad("--tau needs a value", "estimate", "vclip", data, "--tau", "")
+        self.bad("FILE is empty", "estimate", "vclip", "")
+        self.bad("is one argument too many", "estimate", "vclip", data, data)
+        self.bad("--threads is 'x'", "list", "--threads", "x")
+        self.bad("--seed is '-1'", "list", "--seed", "-1")
+        self.bad("--threads is '99999999999999999999'", "list", "--threads", "99999999999999999999")
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_a_full_disk_is_exit_code_1(self):
+        data = self.rows()
+        for arguments in (["list"], ["estimate", "vclip", data],
+                          ["estimate", "vclip", "--format", "npy", data]):
+            with open("/dev/full", "wb") as full:
+                result = subprocess.run([MEDGRAD, *arguments], stdout=full, stderr=subprocess.PIPE,
+                                        check=False)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr.decode(),
+                             r"^medgrad: standard output cannot be written: .*\.\n$")
+
+    def test_a_live_stream_is_answered_row_by_row(self):
+        # The answer to a row comes before the next row is sent, though neither end is a terminal.
+        with subprocess.Popen([MEDGRAD, "estimate", "vclip", "--tau", "100", "--every", "1"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            for row in (b"1,2\n", b"3,4\n"):
+                process.stdin.write(row)
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), row)
+            process.stdin.close()
+            self.assertEqual(process.wait(timeout=60), 0)
+
+    def test_a_closed_pipe_ends_quietly(self):
+        data = self.file("x.csv", "1,2,3\n" * 200000)
+        with subprocess.Popen([MEDGRAD, "prox", "l1", "--tau", "0.5", data], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.readline(), b"0.5,1.5,2.5\n")
+            process.stdout.close()
+            self.assertEqual(process.stderr.read(), b"")
+        self.assertEqual(process.returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,185 @@
+"""medgrad prox, project, estimate and aggregate, end to end.
+
+Run by CTest as: estimators_test.py MEDGRAD.
+"""
+
+import json
+import unittest
+
+import numpy as np
+
+from command import ROWS, CommandTest, content, run, table
+
+
+class Mappings(CommandTest):
+    def test_prox_l1_is_soft_thresholding(self):
+        expected = np.sign(ROWS) * np.maximum(np.abs(ROWS) - 0.5, 0)
+        np.testing.assert_allclose(table(self.good("prox", "l1", "--tau", 0.5, self.rows())),
+                                   expected, rtol=1e-15)
+
+    def test_prox_with_parameters(self):
+        x = np.array([[3.0, 4.0]])
+        data = self.file("x.npy", x)
+        for arguments, scale in ((["squared"], 1 / 1.5), (["l2"], 1 - 0.5 / 5),
+                                 (["lp", "--p", 2], 1 - 0.5 / 5),
+                                 (["huber", "--mu", 2], 1 - 2 * 0.5 / 5)):
+            result = table(self.good("prox", *arguments, "--tau", 0.5, data))
+            np.testing.assert_allclose(result, scale * x, rtol=1e-12)
+        # The dual of the largest entry is the 1-ball: 3, 4 lose 0.5 in all, from the larger one.
+        result = table(self.good("prox", "lp", "--p", "inf", "--tau", 0.5, data))
+        np.testing.assert_allclose(result, [[3.0, 3.5]], rtol=1e-12)
+
+    def test_project(self):
+        data = self.file("x.csv", "3 4\n0.1 0.2\n")
+        for q, expected in ((2, [[0.6, 0.8], [0.1, 0.2]]), ("inf", [[1, 1], [0.1, 0.2]]),
+                            (1, [[0, 1], [0.1, 0.2]])):
+            result = table(self.good("project", "--q", q, "--radius", 1, data))
+            np.testing.assert_allclose(result, expected, rtol=1e-12)
+
+    def test_bad(self):
+        data = self.rows()
+        self.bad("needs --tau", "prox", "l1", data)
+        self.bad("--tau is 0; it must satisfy 0 < tau", "prox", "l1", "--tau", 0, data)
+        self.bad("--tau is -1;", "prox", "l1", "--tau", -1, data)
+        self.bad("--tau is 'x'; it must be a number", "prox", "l1", "--tau", "x", data)
+        self.bad("--tau is 'nan'; it must be a number", "prox", "l1", "--tau", "nan", data)
+        self.bad("--tau is inf", "prox", "l1", "--tau", "inf", data)
+        self.bad("--p is 0.5; it must satisfy p >= 1", "prox", "lp", "--tau", 1, "--p", 0.5, data)
+        self.bad("lp needs --p", "prox", "lp", "--tau", 1, data)
+        self.bad("--mu is 0;", "prox", "huber", "--tau", 1, "--mu", 0, data)
+        self.bad("l1 has no --mu; it takes no parameters", "prox", "l1", "--tau", 1, "--mu", 1, data)
+        self.bad("'l11' is no distance; the nearest is 'l1'", "prox", "l11", "--tau", 1, data)
+        self.bad("a DISTANCE has to be named", "prox", "--tau", 1)
+        self.bad("needs --q", "project", "--radius", 1, data)
+        self.bad("--q is 0.5", "project", "--q", 0.5, "--radius", 1, data)
+        self.bad("--radius is -1", "project", "--q", 2, "--radius", -1, data)
+        self.bad(r"nan.csv:2: component 1 is nan", "prox", "l1", "--tau", 1,
+                 "--out", self.path("out.csv"), self.file("nan.csv", "1,2\nnan,1\n"))
+
+
+class Estimates(CommandTest):
+    def test_momentum_is_an_exponential_average(self):
+        m = np.zeros(3)
+        steps = []
+        for g in np.array(ROWS):
+            m = m + (0.25 / 1.25) * (g - m)
+            steps.append(m)
+        data = self.rows()
+        estimate = ["estimate", "momentum", "--tau", 0.25]
+        np.testing.assert_allclose(table(self.good(*estimate, data)), steps[-1:], rtol=1e-12)
+        np.testing.assert_allclose(table(self.good(*estimate, "--every", 1, data)), steps, rtol=1e-12)
+        # The last step is printed once, whether or not K divides it.
+        np.testing.assert_allclose(table(self.good(*estimate, "--every", 3, data)),
+                                   [steps[2], steps[3]], rtol=1e-12)
+        np.testing.assert_allclose(table(self.good(*estimate, "--every", 2, data)),
+                                   [steps[1], steps[3]], rtol=1e-12)
+        np.testing.assert_allclose(table(self.good(*estimate, "--average", data)),
+                                   [np.mean(steps, axis=0)], rtol=1e-12)
+
+    def test_cold_vclip_clips_the_last_row(self):
+        data = self.file("x.csv", "100,100\n3,4\n")
+        np.testing.assert_allclose(table(self.good("estimate", "vclip", "--cold", data)),
+                                   [[0.6, 0.8]], rtol=1e-12)
+
+    def test_start_and_states(self):
+        data, start = self.rows(), self.file("start.csv", "1 1 1\n")
+        state = self.path("state")
+        whole = self.good("estimate", "huber", "--average", "--start", start, data)
+        first, rest = self.path("first.csv"), self.path("rest.csv")
+        np.savetxt(first, ROWS[:2], delimiter=",", fmt="%r")
+        np.savetxt(rest, ROWS[2:], delimiter=",", fmt="%r")
+        self.good("estimate", "huber", "--average", "--start", start, "--save-state", state, first)
+        self.assertEqual(self.good("estimate", "huber", "--average", "--resume", state, rest), whole)
+        self.bad("state: the saved state is of", "estimate", "vclip", "--resume", state, rest)
+        self.bad("both say where to begin", "estimate", "huber", "--start", start, "--resume", state,
+                 rest)
+        self.bad("start.csv: component 2 is inf", "estimate", "vclip", "--start",
+                 self.file("start.csv", "1 inf 1\n"), data)
+        self.bad("has 2 values where a row of .*data.csv has 3", "estimate", "vclip", "--start",
+                 self.file("short.csv", "1,2\n"), data)
+        self.bad("several rows", "estimate", "vclip", "--start", data, data)
+
+    def test_non_finite(self):
+        data = self.file("x.csv", "1,2\nnan,3\ninf,1\n")
+        out = self.path("out.csv")
+        self.bad(r"x.csv:2: component 1 is nan; use --non-finite robust", "estimate", "vclip",
+                 "--out", out, data)
+        self.bad(r"x.npy, row 2: component 1 is nan", "estimate", "vclip",
+                 self.file("x.npy", np.array([[1, 2], [np.nan, 3]])))
+        result = run("estimate", "vclip", "--non-finite", "robust", data)
+        self.assertEqual(result.returncode, 0)
+        self.assertTrue(np.isfinite(table(result.stdout)).all())
+        self.assertRegex(result.stderr.decode(),
+                         r"^medgrad: .*2 components that are not finite, in 2 of its rows\.\n$")
+        quiet = run("estimate", "vclip", "--non-finite", "robust", "--quiet", data)
+        self.assertEqual(quiet.stderr, b"")
+        self.bad("must be reject or robust", "estimate", "vclip", "--non-finite", "ignore", data)
+
+    def test_bad(self):
+        data = self.rows()
+        self.bad("vclip has no --mu; it takes --tau", "estimate", "vclip", "--mu", 1, data)
+        self.bad("'vclp' is no online method; the nearest is 'vclip'", "estimate", "vclp", data)
+        self.bad("a METHOD has to be named: one of momentum", "estimate")
+        self.bad("--every is '0'", "estimate", "vclip", "--every", 0, data)
+        self.bad("--every is '-3'", "estimate", "vclip", "--every", -3, data)
+        self.bad("--tau is -1", "estimate", "vclip", "--tau=-1", data)
+        self.bad("--beta is 1;", "estimate", "clipped-mean", "--beta", 1, data)
+        self.bad("lp needs --p", "estimate", "lp", data)
+        self.bad("--resume .* cannot be read", "estimate", "vclip", "--resume", self.path("no"), data)
+
+
+class Aggregates(CommandTest):
+    def test_median_and_mean_of_several_files(self):
+        files = [self.rows("a.csv"), self.file("b.npy", np.array([[9.0, 9.0, 9.0]])),
+                 self.file("c.npy", np.float32([[0.5, 0.25, 0.125]]))]
+        rows = np.array(ROWS + [[9, 9, 9], [0.5, 0.25, 0.125]])
+        result = table(self.good("aggregate", "median", *files))
+        np.testing.assert_allclose(result, [np.median(rows, axis=0)], rtol=1e-15)
+        data = self.file("d.csv", "1,2\n3,4\n8,0\n")
+        np.testing.assert_allclose(table(self.good("aggregate", "mean", data)), [[4, 2]], rtol=1e-15)
+
+    def test_standard_input_stands_for_no_file_and_a_dash(self):
+        for arguments in ([], ["-"]):
+            output = self.good("aggregate", "median", *arguments, stdin=b"1 2\n3 4\n5 6\n")
+            self.assertEqual(output, b"3,4\n")
+
+    def test_stats(self):
+        stats, out = self.path("stats.json"), self.path("out.npy")
+        data = self.file("x.csv", "1,2\nnan,3\n2,inf\n1.5,2.5\n")
+        result = run("aggregate", "median", "--non-finite", "robust", "--stats", stats, "--out", out,
+                     data)
+        self.assertEqual((result.returncode, result.stdout), (0, b""))
+        written = json.loads(content(stats))
+        self.assertEqual(list(written), ["method", "n", "d", "iterations", "gap", "objective", "stop",
+                                         "nan", "inf"])
+        self.assertEqual([written[key] for key in ("method", "n", "d", "nan", "inf")],
+                         ["median", 4, 2, 1, 1])
+        np.testing.assert_allclose(np.load(out), [[1.5, 2.75]])
+
+    def test_bad(self):
+        data = self.rows()
+        out = ["--out", self.path("out.csv"), "--stats", self.path("stats.json")]
+        self.bad(r"\bf\b", "aggregate", "trimmed-mean", "--f", 2, *out, data)
+        self.bad("--f is 0.5", "aggregate", "trimmed-mean", "--f", 0.5, *out, data)
+        self.bad("median has no --f; it takes no", "aggregate", "median", "--f", 1, *out, data)
+        self.bad("--p is 0.5", "aggregate", "lp-median", "--p", 0.5, *out, data)
+        self.bad("--mu is -1", "aggregate", "huber-location", "--mu", -1, *out, data)
+        self.bad("--tol is 0", "aggregate", "geometric-median", "--tol", 0, *out, data)
+        self.bad("'medin' is no aggregator; the nearest is 'median'", "aggregate", "medin", data)
+        self.bad(r"b.csv:3: component 2 is nan", "aggregate", "median", *out, data,
+                 self.file("b.csv", "# b\n1,2,3\n1,nan,3\n"))
+        self.bad("c.csv has rows of 2 values where .*data.csv has rows of 3", "aggregate", "median",
+                 *out, data, self.file("c.csv", "1,2\n"))
+        self.bad("has 2 values where there are 4 rows", "aggregate", "mean", "--weights",
+                 self.file("w.csv", "1,1\n"), *out, data)
+        self.bad("w.csv: weight 2 is 0; weights must be positive", "aggregate", "mean", "--weights",
+                 self.file("w.csv", "1,0,1,1\n"), *out, data)
+        self.bad("center.csv: component 1 is nan; the centre must be finite", "aggregate",
+                 "clipped-mean", "--center", self.file("center.csv", "nan,1,1\n"), *out, data)
+        self.bad("median has no --center", "aggregate", "median", "--center", data, *out, data)
+        self.bad("has 2 values where a row of .*data.csv has 3", "aggregate", "clipped-mean",
+                 "--center", self.file("center.csv", "1,1\n"), *out, data)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+"""medgrad noise, end to end.
+
+Run by CTest as: noise_test.py MEDGRAD.
+"""
+
+import json
+import unittest
+
+import numpy as np
+
+from command import CommandTest, run, table
+
+
+class Noise(CommandTest):
+    def test_densities_have_closed_forms(self):
+        # alpha = 2 is N(0, 2), alpha = 1 the Cauchy distribution.
+        rows = table(self.good("noise", "pdf", "--alpha", 2, "--x=-1,0,3"))
+        for x, value in rows:
+            self.assertAlmostEqual(value, np.exp(-x * x / 4) / np.sqrt(4 * np.pi), places=15)
+        result = json.loads(self.good("noise", "cdf", "--alpha", 1, "--x", "-1,0,1", "--format", "json"))
+        self.assertEqual(list(result), ["x", "cdf"])
+        np.testing.assert_allclose(result["cdf"], [0.25, 0.5, 0.75], rtol=1e-14)
+
+    def test_functions_fit_each_other(self):
+        law = ("--alpha", 1.3, "--beta", 0.5, "--scale", 2, "--location", -1, "--form", "S1")
+        points = self.file("x.csv", "-30\n-1\n0.5\n7\n")
+        rows = table(self.good("noise", "cdf", *law, points))
+        back = table(self.good("noise", "quantile", *law, "--x", ",".join(repr(p) for _, p in rows)))
+        np.testing.assert_allclose([q for _, q in back], [x for x, _ in rows], rtol=1e-8)
+        above = table(self.good("noise", "survival", *law, points))
+        for (_, p), (_, q) in zip(rows, above):
+            self.assertAlmostEqual(p + q, 1, places=13)
+
+    def test_samples_depend_on_seed_and_place_alone(self):
+        def sample(*options):
+            return self.good("noise", "sample", "--alpha", 1.5, "-d", 3, *options)
+        whole = sample("-n", 100000, "--seed", 7, "--threads", 1)
+        self.assertEqual(sample("-n", 100000, "--seed", 7, "--threads", 2), whole)
+        self.assertTrue(whole.startswith(sample("-n", 10, "--seed", 7)))
+        self.assertNotEqual(sample("-n", 10, "--seed", 8), sample("-n", 10, "--seed", 7))
+        self.assertNotEqual(sample("-n", 10, "--stream", 1), sample("-n", 10))
+        self.assertEqual(sample("-n", 0), b"")
+
+    def test_fit_finds_what_was_sampled(self):
+        data = self.path("noise.npy")
+        self.good("noise", "sample", "--alpha", 1.4, "--scale", 3, "-n", 20000, "--out", data)
+        result = json.loads(self.good("noise", "fit", data, "--format", "json"))
+        # The 95 % interval is 0.025 to either side, so its standard error 0.0125: four of them.
+        self.assertLess(abs(result["alpha"] - 1.4), 0.05)
+        self.assertIn("heavier than Gaussian", result["verdict"])
+        text = run("noise", "fit", data)
+        self.assertIn(b"median-type estimator is advisable", text.stderr)
+        self.assertEqual(text.stdout.splitlines()[1].split(b",")[0], b"alpha")
+
+    def test_every_model_can_be_sampled(self):
+        names = [noise["name"] for noise in json.loads(self.good("list", "noises", "--format", "json"))["noises"]]
+        for name in names:
+            alpha = ("--alpha", 1.2) if name in ("stable", "elliptical") else ()
+            rows = np.array(table(self.good("noise", "sample", "--model", name, "-n", 50, "-d", 4, *alpha)))
+            self.assertEqual(rows.shape, (50, 4))
+            self.assertTrue(np.isfinite(rows).all())
+
+    def test_bad(self):
+        short = self.file("short.csv", "1\n2\n3\n")
+        for arguments, words in [
+                ((), "an action has to be named"),
+                (("pfd", "--alpha", 1), "nearest is 'pdf'"),
+                (("pdf", "--x", 1), "needs --alpha"),
+                (("pdf", "--alpha", 0, "--x", 1), "--alpha is 0"),
+                (("pdf", "--alpha", 2.5, "--x", 1), "--alpha is 2.5"),
+                (("pdf", "--alpha", 0.05, "--x", 1), "alpha is 0.05"),
+                (("pdf", "--alpha", 1, "--beta", 2, "--x", 1), "--beta is 2"),
+                (("pdf", "--alpha", 1, "--scale", 0, "--x", 1), "--scale is 0"),
+                (("pdf", "--alpha", 1, "--form", "S2", "--x", 1), "S2"),
+                (("pdf", "--alpha", 1, "--x", "1,a"), "'a'"),
+                (("pdf", "--alpha", 1, "--x", "1,"), "--x"),
+                (("quantile", "--alpha", 1, "--x", 1.5), "1.5"),
+                (("sample", "--alpha", 1, "-n", -1), "-n"),
+                (("sample", "--alpha", 1, "-d", 0), "-d"),
+                (("sample", "--model", "cauchi"), "cauchy"),
+                (("sample", "--model", "cauchy", "--beta", 1), "has no --beta"),
+                (("fit", short), "20"),
+                (("fit", self.path("no.csv")), "does not exist")]:
+            self.bad(words, "noise", *arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,248 @@
+#include "lab/report/figure.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "lab/report/json_text.h"
+#include "lab/report/layout.h"
+#include "medgrad/error.h"
+
+namespace medgrad::lab {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+std::string error_of(std::string_view json) {
+  try {
+    (void)figures_from_json(json);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Figure everything() {
+  Figure figure{
+      .id = "fig-1_a", .title = "A \"title\" </script>", .caption = "τ = 0.01\n", .columns = 3};
+  Panel lines{
+      .id = "left", .title = "α", .x = {"1/α", false, 0.5, {}}, .y = {"error", true, {}, 10}};
+  lines.series.push_back({.name = "VClip",
+                          .key = "vclip",
+                          .style = SeriesStyle::points,
+                          .x = {1, 2, 3},
+                          .y = {0.5, kNaN, kInf},
+                          .low = {0.25, 1e-300, -kInf},
+                          .high = {1e300, 2, kNaN},
+                          .se = {0.125, 0, 1},
+                          .shade = 0.5});
+  lines.series.push_back(
+      {.name = "", .key = "bound", .style = SeriesStyle::dashed, .x = {}, .y = {}});
+  lines.note = "a note";
+  Panel geometry{.id = "plane", .title = "", .equal_aspect = true};
+  geometry.series.push_back(
+      {.name = "ball", .key = "l2", .style = SeriesStyle::area, .x = {0, 1, 0}, .y = {0, 0, 1}});
+  Panel heat{.id = "heat", .title = "h"};
+  heat.heat = HeatMap{.x = {"a", "b"},
+                      .y = {"c", "d", "e"},
+                      .z = {1, 2, 3, kNaN, kInf, 6},
+                      .log = true,
+                      .label = "z"};
+  figure.panels = {lines, geometry, heat};
+  return figure;
+}
+
+void expect_same(const std::vector<double>& a, const std::vector<double>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isfinite(a[i]))
+      EXPECT_NEAR(a[i], b[i], 1e-7 * std::fabs(a[i])) << i;  // half an ulp of a float is 6e-8
+    else
+      EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) << i;
+  }
+}
+
+TEST(Figure, ComesBackFromJson) {
+  const Figure before = everything();
+  const std::string text = to_json_text({&before, 1});
+  const std::vector<Figure> figures = figures_from_json(text);
+  ASSERT_EQ(figures.size(), 1U);
+  const Figure& after = figures[0];
+  EXPECT_EQ(after.id, before.id);
+  EXPECT_EQ(after.title, before.title);
+  EXPECT_EQ(after.caption, before.caption);
+  EXPECT_EQ(after.columns, before.columns);
+  ASSERT_EQ(after.panels.size(), 3U);
+  const Panel &panel = after.panels[0], &was = before.panels[0];
+  EXPECT_EQ(panel.x.label, "1/α");
+  EXPECT_FALSE(panel.x.log);
+  EXPECT_EQ(panel.x.min, 0.5);
+  EXPECT_FALSE(panel.x.max.has_value());
+  EXPECT_TRUE(panel.y.log);
+  EXPECT_EQ(panel.y.max, 10);
+  EXPECT_EQ(panel.note, was.note);
+  ASSERT_EQ(panel.series.size(), 2U);
+  EXPECT_EQ(panel.series[0].name, "VClip");
+  EXPECT_EQ(panel.series[0].key, "vclip");
+  EXPECT_EQ(panel.series[0].style, SeriesStyle::points);
+  EXPECT_EQ(panel.series[0].shade, 0.5);
+  expect_same(was.series[0].x, panel.series[0].x);
+  expect_same(was.series[0].y, panel.series[0].y);
+  expect_same(was.series[0].low, panel.series[0].low);
+  expect_same(was.series[0].high, panel.series[0].high);
+  expect_same(was.series[0].se, panel.series[0].se);
+  EXPECT_EQ(panel.series[1].style, SeriesStyle::dashed);
+  EXPECT_TRUE(after.panels[1].equal_aspect);
+  EXPECT_EQ(after.panels[1].series[0].style, SeriesStyle::area);
+  ASSERT_TRUE(after.panels[2].heat.has_value());
+  EXPECT_EQ(after.panels[2].heat->x, before.panels[2].heat->x);
+  EXPECT_EQ(after.panels[2].heat->y, before.panels[2].heat->y);
+  EXPECT_TRUE(after.panels[2].heat->log);
+  EXPECT_EQ(after.panels[2].heat->label, "z");
+  expect_same(before.panels[2].heat->z, after.panels[2].heat->z);
+  // What was read is written as the same text.
+  EXPECT_EQ(to_json_text(figures), text);
+}
+
+TEST(Figure, JsonIsValidAndSaysNonFiniteInWords) {
+  const Figure figure = everything();
+  const auto json = nlohmann::json::parse(to_json_text({&figure, 1}));
+  const auto& series = json["figures"][0]["panels"][0]["series"][0];
+  EXPECT_EQ(series["y"].dump(), R"([0.5,null,"inf"])");
+  EXPECT_EQ(series["low"][2], "-inf");
+  EXPECT_EQ(nlohmann::json::parse(to_json_text({})).dump(), R"({"figures":[]})");
+}
+
+TEST(Figure, NumbersInJsonAreShortAndClose) {
+  // Integers exactly up to 1e9; everything else to within half an ulp of a float.
+  for (const double value : {0.0, -1.0, 1000.0, 123456789.0, 0.1, -0.3, 1.0 / 3, 1e-30, 6.02e23,
+                             1e-45, 1e-310, 1.7e308, -4e200, 999999999.5, 1e9}) {
+    std::string text;
+    append_json_number(text, value);
+    EXPECT_NEAR(std::strtod(text.c_str() + (text[0] == '-'), nullptr), std::fabs(value),
+                6e-8 * std::fabs(value))
+        << text;
+    EXPECT_LE(text.size(), 16U) << text;
+  }
+  std::string text;
+  append_json_number(text, 0.1);
+  EXPECT_EQ(text, "0.1");
+}
+
+TEST(Figure, TextThatIsNoUtf8IsMadeSo) {
+  std::string text;
+  append_json_string(text, "a\xff\"\n");
+  EXPECT_EQ(text, "\"a\xEF\xBF\xBD\\\"\\n\"");
+}
+
+TEST(Figure, MistakesAreNamed) {
+  EXPECT_EQ(error_of("{"), "the text is not JSON.");
+  EXPECT_EQ(error_of("{}"), "figures must be a list.");
+  EXPECT_EQ(error_of(R"({"figures": 1})"), "figures must be a list.");
+  EXPECT_EQ(error_of(R"({"figures": [1]})"), "figures[0] must be an object.");
+  EXPECT_EQ(error_of(R"({"figures": [{"id": "a/b"}]})"),
+            "figures[0].id must be a name of letters, digits, '-' and '_'.");
+  const auto panel = [](const std::string& fields) {
+    return error_of(R"({"figures": [{"id": "a", "panels": [{)" + fields + "}]}]}");
+  };
+  EXPECT_EQ(panel(R"("title": 1)"), "figures[0].panels[0].title must be a text.");
+  EXPECT_EQ(panel(R"("equal_aspect": 1)"),
+            "figures[0].panels[0].equal_aspect must be true or false.");
+  EXPECT_EQ(panel(R"("series": [{"x": [1, 2], "y": [1]}])"),
+            "figures[0].panels[0].series[0].y must be as long as x.");
+  EXPECT_EQ(panel(R"("series": [{"x": [1], "y": [1], "low": [1]}])"),
+            "figures[0].panels[0].series[0].high must be as long as low.");
+  EXPECT_EQ(
+      panel(R"("series": [{"x": ["a"], "y": [1]}])"),
+      "figures[0].panels[0].series[0].x must be made of numbers, null, \"inf\" and \"-inf\".");
+  EXPECT_EQ(panel(R"("series": [{"style": "bars"}])"),
+            "figures[0].panels[0].series[0].style must be line, points, dashed or area.");
+  EXPECT_EQ(panel(R"("heat": {"x": ["a"], "y": ["b"], "z": []})"),
+            "figures[0].panels[0].heat.z must be one number for each pair of y and x.");
+  EXPECT_EQ(error_of(R"({"figures": [{"id": "a", "columns": 0}]})"),
+            "figures[0].columns must be a number from 1 to 12.");
+}
+
+TEST(Layout, RangesHoldWhatCanBeDrawn) {
+  Panel panel;
+  panel.x.log = true;
+  panel.series.push_back({.name = "",
+                          .key = "a",
+                          .x = {0, 1, 100},
+                          .y = {5, kNaN, -kInf},
+                          .low = {-20, 1, 1},
+                          .high = {6, 7, kInf}});
+  const Range x = x_range(panel), y = y_range(panel);
+  EXPECT_TRUE(x.min > 0.5 && x.min < 1 && x.max > 100 && x.max < 200);
+  EXPECT_TRUE(y.min < -20 && y.min > -25 && y.max > 7 && y.max < 10);
+  panel.y.min = -1;
+  panel.y.max = 3;
+  EXPECT_EQ(y_range(panel).min, -1);
+  EXPECT_EQ(y_range(panel).max, 3);
+}
+
+TEST(Layout, RangesAreNeverEmpty) {
+  for (const bool log : {false, true}) {
+    for (const std::vector<double>& values : {std::vector<double>{},
+                                              {kNaN},
+                                              {3.0},
+                                              {-3.0, -3.0},
+                                              {0.0},
+                                              {kInf},
+                                              {1e308, -1e308},
+                                              {5e-324}}) {
+      Panel panel;
+      panel.y.log = log;
+      panel.series.push_back({.name = "", .key = "a", .x = values, .y = values});
+      const Range range = y_range(panel);
+      EXPECT_TRUE(range.min < range.max && std::isfinite(range.min) && std::isfinite(range.max));
+      EXPECT_TRUE(!log || range.min > 0);
+    }
+  }
+}
+
+TEST(Layout, LegendHasOneEntryPerKey) {
+  Figure figure;
+  Panel panel;
+  for (const char* name : {"VClip, 1/α = 0.5", "VClip, 1/α = 0.6"})
+    panel.series.push_back({.name = name, .key = "vclip", .x = {}, .y = {}});
+  for (const char* name : {"α", "β"})  // the same first byte
+    panel.series.push_back({.name = name, .key = "other", .x = {}, .y = {}});
+  panel.series.push_back({.name = "exact (C_n)", .key = "exact", .x = {}, .y = {}});
+  figure.panels = {panel, panel};
+  const std::vector<LegendEntry> entries = legend(figure);
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_EQ(entries[0].name, "VClip");
+  EXPECT_EQ(entries[1].name, "other");  // nothing in common, so the key
+  EXPECT_EQ(entries[2].name, "exact (C_n)");
+
+  figure.panels[0].series.resize(2);
+  figure.panels.resize(1);
+  figure.panels[0].series[0].shade = 0.25;
+  const std::vector<LegendEntry> curves = legend(figure);
+  ASSERT_EQ(curves.size(), 2U);  // of a single key
+  EXPECT_EQ(curves[0].name, "VClip, 1/α = 0.5");
+  EXPECT_EQ(curves[0].shade, 0.25);
+}
+
+TEST(Layout, EveryKeyHasALookAndKnownOnesKeepTheirs) {
+  Figure figure;
+  figure.panels.resize(1);
+  for (int i = 0; i < 40; ++i)
+    figure.panels[0].series.push_back(
+        {.name = "", .key = "k" + std::to_string(i), .x = {}, .y = {}});
+  figure.panels[0].series.push_back({.name = "", .key = "vclip", .x = {}, .y = {}});
+  const auto looks = looks_of({&figure, 1});
+  for (const Series& series : figure.panels[0].series)
+    EXPECT_EQ(looks.at(series.key).light.size(), 7U);
+  EXPECT_EQ(looks.at("vclip").light, "#0072b2");
+  EXPECT_NE(looks.at("k0").light, looks.at("k1").light);
+  EXPECT_EQ(shaded(looks.at("vclip"), 1), "#0072b2");
+  EXPECT_EQ(shaded({"", "#000000", "#000000"}, 0), "#b8b8b8");  // 0.72 * 255 = 183.6
+}
+
+}  // namespace
+}  // namespace medgrad::lab
