@@ -89,7 +89,9 @@ void Journal::flush() {
 
 void Journal::write_out() {
   if (!out_.is_open()) {
-    const bool fresh = !std::filesystem::exists(file_);
+    std::error_code ignored;
+    std::filesystem::create_directories(file_.parent_path(), ignored);
+    const bool fresh = !std::filesystem::exists(file_, ignored);
     out_.open(file_, std::ios::binary | std::ios::app);
     if (fresh) out_ << header_;
   }

@@ -21,6 +21,7 @@ struct NoiseCase {
 
 struct EstimatorCase {
   std::string label, key;
+  Axes axes;
   SampleMethod method;
 };
 
@@ -69,6 +70,7 @@ class Moments final : public Study {
         }
         Group group{.method = estimator.label, .key = estimator.key, .axes = noises_[noise].axes};
         group.axes.emplace_back("n", static_cast<double>(sizes_[k / estimators_.size()]));
+        group.axes.insert(group.axes.end(), estimator.axes.begin(), estimator.axes.end());
         add(groups, group, "first_moment", values, [](double x) { return std::abs(x); });
         add(groups, group, "second_moment", values, [](double x) { return x * x; });
       }
@@ -112,20 +114,26 @@ std::vector<EstimatorCase> read_estimators(Reader& reader) {
     reader.fail(node != nullptr ? *node : reader.node(),
                 "'methods' must be a list with at least one estimator.");
   std::vector<EstimatorCase> estimators;
+  MethodNames names;
   for (const Node& item : *node->list()) {
-    Reader keys(item, reader.file(), "an estimator");
-    const std::string name = keys.text("name");
-    const auto& entry = keys.located(
-        *item.find("name"), [&]() -> const auto& { return find_sample_method(name); });
-    EstimatorCase made{keys.text("label", name), std::string(entry.name), read_entry(keys, entry)};
-    keys.finish();
-    const bool by_component = std::holds_alternative<Mean>(made.method) ||
-                              std::holds_alternative<Median>(made.method) ||
-                              std::holds_alternative<TrimmedMean>(made.method);
-    if (!by_component)
-      keys.fail(item,
-                "'" + name + "' is no estimator of numbers; mean, median and trimmed-mean are.");
-    estimators.push_back(std::move(made));
+    const Reader is_object(item, reader.file(), "an estimator");
+    for (const GridPoint& point : expand(item, reader.file())) {
+      Reader keys(point.node, reader.file(), "an estimator");
+      const std::string name = keys.text("name");
+      const auto& entry = keys.located(
+          *item.find("name"), [&]() -> const auto& { return find_sample_method(name); });
+      EstimatorCase made{keys.text("label", name), std::string(entry.name), point.axes,
+                         read_entry(keys, entry)};
+      keys.finish();
+      const bool by_component = std::holds_alternative<Mean>(made.method) ||
+                                std::holds_alternative<Median>(made.method) ||
+                                std::holds_alternative<TrimmedMean>(made.method);
+      if (!by_component)
+        keys.fail(item,
+                  "'" + name + "' is no estimator of numbers; mean, median and trimmed-mean are.");
+      names.add(reader, item, made.label, made.axes);
+      estimators.push_back(std::move(made));
+    }
   }
   return estimators;
 }
@@ -141,8 +149,9 @@ std::unique_ptr<Study> read_moments(Reader& reader, std::uint64_t seed) {
   reader.finish();
 
   std::vector<NoiseCase> noises;
-  for (const GridPoint& point : expand(*noise, reader.file())) {
-    Reader keys(point.node, reader.file(), "the noise");
+  const Node noise_only{Node::Object{{"noise", *noise}}, reader.node().line};
+  for (const GridPoint& point : expand(noise_only, reader.file())) {
+    Reader keys(*point.node.find("noise"), reader.file(), "the noise");
     noises.push_back({point.axes, read_noise(keys)});
   }
   // `n` through the same grid as everything else: a number, a list or a range.

@@ -89,7 +89,9 @@ std::unique_ptr<Study> read_projection(Reader& reader) {
                 "'methods' must be a list with at least one method.");
   reader.finish();
   std::vector<StepCase> steps;
+  MethodNames names;
   for (const Node& item : *methods->list()) {
+    const Reader is_object(item, reader.file(), "a method");
     for (const GridPoint& point : expand(item, reader.file())) {
       Reader keys(point.node, reader.file(), "a method");
       const std::string name = keys.text("name");
@@ -98,6 +100,7 @@ std::unique_ptr<Study> read_projection(Reader& reader) {
       StepCase step{keys.text("label", name), std::string(entry.name), point.axes,
                     read_entry(keys, entry)};
       keys.finish();
+      names.add(reader, item, step.label, step.axes);
       steps.push_back(std::move(step));
     }
   }

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <fstream>
 #include <future>
+#include <iterator>
 
 #include "lab/experiments.h"
 #include "lab/folder.h"
@@ -55,6 +57,28 @@ void make_folder(const fs::path& folder) {
   if (failed) throw Error(folder.string() + " cannot be made: " + failed.message() + ".");
 }
 
+// The bytes of every data file a document names.
+void append_files(const Node& node, std::string& text) {
+  if (const Node::Object* object = node.object()) {
+    for (const auto& [key, value] : *object) {
+      if (key == "file" && value.text() != nullptr) {
+        std::ifstream in(*value.text(), std::ios::binary);
+        text.append(std::istreambuf_iterator<char>(in), {});
+      }
+      append_files(value, text);
+    }
+  }
+  if (const Node::List* list = node.list())
+    for (const Node& item : *list) append_files(item, text);
+}
+
+// Everything the numbers depend on.
+std::string identity_of(const Experiment& experiment) {
+  std::string text = to_text(experiment.document);
+  append_files(experiment.document, text);
+  return text;
+}
+
 // All tasks of one experiment, those of the journal aside.
 Numbers run_tasks(const Experiment& experiment, Journal& journal, const RunOptions& options,
                   std::atomic<std::size_t>& done, std::size_t total) {
@@ -83,8 +107,7 @@ Results run_experiment(const Experiment& experiment, ThreadPool* pool) {
 
 std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
                                      const RunOptions& options) {
-  const fs::path journals = options.out / ".unfinished";
-  make_folder(journals);
+  make_folder(options.out);
   remove_leftovers(options.out);
   std::vector<ResultFolder> folders;
   std::size_t total = 0;
@@ -93,11 +116,12 @@ std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
     total += experiment.study->tasks();
   }
 
+  const fs::path journals = options.out / ".unfinished";
   std::atomic<std::size_t> done = 0;
   std::vector<Numbers> numbers;
   std::deque<Journal> kept;
   for (const Experiment& experiment : experiments) {
-    Journal& journal = kept.emplace_back(journals / experiment.name, to_text(experiment.document));
+    Journal& journal = kept.emplace_back(journals / experiment.name, identity_of(experiment));
     try {
       numbers.push_back(run_tasks(experiment, journal, options, done, total));
     } catch (...) {
@@ -140,7 +164,8 @@ std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
   for (ResultFolder& folder : folders) folder.commit();
   write_file((options.out / "index.html").string(), page);
   std::error_code ignored;
-  fs::remove_all(journals, ignored);
+  for (const Experiment& experiment : experiments) fs::remove(journals / experiment.name, ignored);
+  fs::remove(journals, ignored);  // stays where other experiments wait in it
   return results;
 }
 

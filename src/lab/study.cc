@@ -1,5 +1,6 @@
 #include "lab/study.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -31,6 +32,14 @@ NoiseModel read_noise(Reader& reader) {
     check(made);
     return made;
   });
+}
+
+void MethodNames::add(const Reader& reader, const Node& at, const std::string& label,
+                      const Axes& axes) {
+  std::pair name(label, axes);
+  if (std::ranges::find(names_, name) != names_.end())
+    reader.fail(at, "two methods are called '" + label + "'; give one of them another \"label\".");
+  names_.push_back(std::move(name));
 }
 
 Experiment read_experiment(Node document, const std::string& file) {

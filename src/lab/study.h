@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/document.h"
@@ -42,6 +43,16 @@ struct Experiment {
 
 // "noise": {"name": "stable", "alpha": 1.1, …}; 1/alpha may be given as inv_alpha.
 [[nodiscard]] NoiseModel read_noise(Reader& reader);
+
+// What results call the methods of an experiment, each by its label and axes; a second one of the
+// same name is an Error.
+class MethodNames {
+ public:
+  void add(const Reader& reader, const Node& at, const std::string& label, const Axes& axes);
+
+ private:
+  std::vector<std::pair<std::string, Axes>> names_;
+};
 
 // The parameters of a registry entry, read from the keys of an object.
 template <class Made>

@@ -33,6 +33,9 @@ Schedule read_schedule(const Node& node, const std::string& file, const std::str
                           .every = reader.whole("every", 100, 1, kMaxSteps),
                           .warmup = reader.whole("warmup", 0, 0, kMaxSteps)};
   reader.finish();
+  if (!(schedule.factor >= 0) || !std::isfinite(schedule.factor))
+    reader.fail(*node.find("factor"), "'factor' is " + plain(*node.find("factor")) +
+                                          "; it must satisfy 0 <= factor < inf.");
   return schedule;
 }
 
@@ -40,14 +43,17 @@ Schedule read_eta(Reader& reader, const Schedule& fallback) {
   const Node* node = reader.any("eta");
   if (node == nullptr) return fallback;
   const Schedule eta = read_schedule(*node, reader.file(), "eta");
-  if (!(eta.value >= 0) || !std::isfinite(eta.value))
-    reader.fail(*node, "'eta' is " + plain(*node) + "; it must satisfy 0 <= eta < inf.");
+  if (!(eta.value >= 0) || !std::isfinite(eta.value)) {
+    const Node& value = node->object() != nullptr ? *node->find("value") : *node;
+    reader.fail(value, "'eta' is " + plain(value) + "; it must satisfy 0 <= eta < inf.");
+  }
   return eta;
 }
 
 // One method of the list; lists among its parameters make several of it.
 void read_method(const Node& node, const std::string& file, const Schedule& eta,
                  std::vector<MethodCase>& methods) {
+  const Reader is_object(node, file, "a method");
   for (const GridPoint& point : expand(node, file)) {
     Reader reader(point.node, file, "a method");
     const std::string name = reader.text("name");
@@ -87,8 +93,26 @@ std::vector<MethodCase> read_methods(Reader& reader, const Schedule& eta) {
   if (list == nullptr || list->empty())
     reader.fail(*node, "'methods' must be a list with at least one method.");
   std::vector<MethodCase> methods;
-  for (const Node& item : *list) read_method(item, reader.file(), eta, methods);
+  MethodNames names;
+  for (const Node& item : *list) {
+    const std::size_t before = methods.size();
+    read_method(item, reader.file(), eta, methods);
+    for (std::size_t i = before; i < methods.size(); ++i)
+      names.add(reader, item, methods[i].label, methods[i].axes);
+  }
   return methods;
+}
+
+void read_data(const std::string& path, Regression& made) {
+  RowReader rows(path);
+  if (rows.dimension() < 2)
+    throw Error(rows.name() + " has one column; data and a target are needed.");
+  made.dimension = rows.dimension() - 1;
+  std::vector<double> row(rows.dimension());
+  while (rows.next(std::span<double>(row))) {
+    made.a.insert(made.a.end(), row.begin(), row.end() - 1);
+    made.b.push_back(row.back());
+  }
 }
 
 // Rows of a file, the last column being the target; or rows drawn at random.
@@ -96,16 +120,9 @@ Regression read_regression(Reader& reader, Regression::Loss loss, std::uint64_t 
   Regression made{.loss = loss};
   made.ridge = reader.number("ridge", 0);
   if (loss == Regression::Loss::huber) made.mu = reader.number("mu", 1.345);
-  if (reader.any("file") != nullptr) {
-    RowReader rows(reader.text("file"));
-    if (rows.dimension() < 2)
-      reader.fail(reader.node(), rows.name() + " has one column; data and a target are needed.");
-    made.dimension = rows.dimension() - 1;
-    std::vector<double> row(rows.dimension());
-    while (rows.next(std::span<double>(row))) {
-      made.a.insert(made.a.end(), row.begin(), row.end() - 1);
-      made.b.push_back(row.back());
-    }
+  if (const Node* file = reader.any("file")) {
+    const std::string path = reader.text("file");
+    reader.located(*file, [&] { read_data(path, made); });
     return made;
   }
   made.dimension = reader.whole("d", 10, 1, kMaxDimension);
@@ -215,8 +232,15 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
   if (problem.batch > 0 && !std::holds_alternative<Regression>(problem.objective))
     reader.fail(*point.node.find("batch"), "'batch' needs an objective that has data.");
   problem.start = reader.number("w0", 1);
+  if (!std::isfinite(value(problem.objective,
+                           std::vector<double>(dimension(problem.objective), problem.start))))
+    reader.fail(point.node.find("w0") != nullptr ? *point.node.find("w0") : point.node,
+                "the objective is not finite where every component of w is " +
+                    to_text(AxisValue(problem.start)) + " (w0).");
   problem.steps = reader.whole("steps", 1000, 1, kMaxSteps);
   problem.divergence = reader.number("divergence", 1e12);
+  if (!(problem.divergence > 0))
+    reader.fail(*point.node.find("divergence"), "'divergence' must be positive.");
   problem.recorded = recorded_steps(problem.steps);
   problem.metrics = read_metrics(reader, problem);
   problem.methods = read_methods(reader, read_eta(reader, {.value = 0}));
@@ -278,7 +302,11 @@ class Trajectories final : public Study {
  private:
   [[nodiscard]] Group group_of(const Problem& problem, const MethodCase& method) const {
     Group group{.method = method.label, .key = method.key, .axes = problem.axes, .runs = runs_};
-    group.axes.insert(group.axes.end(), method.axes.begin(), method.axes.end());
+    for (const auto& [axis, at] : method.axes) {
+      const bool taken =
+          std::ranges::find(problem.axes, axis, &Axes::value_type::first) != problem.axes.end();
+      group.axes.emplace_back(taken ? "method." + axis : axis, at);
+    }
     return group;
   }
   // The same metric after the last step, under a name of its own; the values are not repeated.
@@ -307,9 +335,18 @@ std::unique_ptr<Study> read_trajectories(Reader& reader, std::uint64_t seed) {
   std::vector<Problem> problems;
   // "part": a list of objects whose keys are put over the document's.
   std::vector<std::pair<Axes, Node>> parts;
-  if (const Node* part = reader.any("part"); part != nullptr && part->list() != nullptr) {
+  if (const Node* part = reader.any("part")) {
+    if (part->list() == nullptr) reader.fail(*part, "'part' must be a list of objects.");
     for (const Node& item : *part->list()) {
       Reader keys(item, reader.file(), "a part");
+      for (const char* common :
+           {"experiment", "title", "description", "kind", "seed", "seeds", "part"}) {
+        if (const Node* given = item.find(common))
+          reader.fail(*given, "'" + std::string(common) + "' belongs to all parts.");
+      }
+      const Axes axes = {{"part", keys.text("name")}};
+      if (std::ranges::find(parts, axes, &std::pair<Axes, Node>::first) != parts.end())
+        reader.fail(item, "two parts are called '" + keys.text("name") + "'.");
       Node merged = reader.node();
       std::erase_if(std::get<Node::Object>(merged.value),
                     [](const auto& entry) { return entry.first == "part"; });
@@ -321,7 +358,7 @@ std::unique_ptr<Study> read_trajectories(Reader& reader, std::uint64_t seed) {
           std::get<Node::Object>(merged.value).emplace_back(key, value);
         }
       }
-      parts.push_back({{{"part", keys.text("name")}}, std::move(merged)});
+      parts.emplace_back(axes, std::move(merged));
     }
   } else {
     parts.push_back({{}, reader.node()});

@@ -15,6 +15,7 @@
 namespace medgrad::lab {
 namespace {
 
+constexpr double kLeastTau = std::numeric_limits<double>::min();  // schedules may run off to 0
 constexpr std::size_t kChunk = 128;  // steps whose noise is made at once: some 10 kB per gradient
 
 // Streams of a run: for the noise of every gradient of a step, for its batch, and for the target.
@@ -108,7 +109,12 @@ class Walk {
       const std::size_t t = first + k;
       if (t == problem_.recorded[next_]) record(t);
       if (diverged_) return;
-      if (method_.tau) optimizer_.set_tau(method_.tau->at(t, problem_.steps));
+      if (const std::size_t span = still_span(first, k, count); ready && span > 1) {
+        optimizer_.track(Rows<double>(draws.noise.data() + k * d, span, d));
+        k += span - 1;
+        continue;
+      }
+      if (method_.tau) optimizer_.set_tau(std::max(method_.tau->at(t, problem_.steps), kLeastTau));
       before_step(t);
       const Rows<double> rows =
           ready ? Rows<double>(draws.noise.data() + k * d, optimizer_.samples(), d, draws.chunk * d)
@@ -139,6 +145,14 @@ class Walk {
   }
 
  private:
+  // How many steps from k on only estimate: up to the next that is recorded, where w stands still
+  // and nothing is averaged.
+  [[nodiscard]] std::size_t still_span(std::size_t first, std::size_t k, std::size_t count) const {
+    const bool still = !moves_ && !method_.tau && average_w_.empty() && average_m_.empty() &&
+                       !wants_gradient_sum_ && optimizer_.samples() == 1;
+    return still ? std::min(first + count, problem_.recorded[next_]) - (first + k) : 1;
+  }
+
   // The gradients of step k of the chunk.
   Rows<double> gradients(const Draws& draws, std::size_t k) {
     const std::size_t d = w_.size(), n = optimizer_.samples();
@@ -206,9 +220,12 @@ class Walk {
       case Metric::relative_error: {
         gradient(objective_, w_, gradient_);
         const std::span<const double> m = optimizer_.estimate();
-        double error = 0;
-        for (std::size_t j = 0; j < m.size(); ++j) error = std::hypot(error, m[j] - gradient_[j]);
-        return error / std::sqrt(squared_norm(gradient_));
+        double error = 0, size = 0;
+        for (std::size_t j = 0; j < m.size(); ++j) {
+          error = std::hypot(error, m[j] - gradient_[j]);
+          size = std::hypot(size, gradient_[j]);
+        }
+        return error == 0 ? 0 : error / size;
       }
       case Metric::l1_excess: {
         gradient(objective_, w_, gradient_);

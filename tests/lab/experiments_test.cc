@@ -1,0 +1,173 @@
+// The built-in experiments as a whole: they read, their findings stand any results, and their files
+// are what the documentation says.
+#include "lab/experiments.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lab/report/figure.h"
+#include "lab/studies.h"
+
+namespace medgrad::lab {
+namespace {
+
+using nlohmann::json;
+using testing::built_in;
+using testing::run;
+using testing::with;
+
+// Small enough to be run a hundred times.
+Node small(std::string_view name) {
+  Node document = built_in(name);
+  if (name == "projection") return document;
+  if (name == "moments") return with(document, {{"trials", "50"}, {"n", "[1, 3, 5]"}});
+  return with(document, {{"steps", name == "rates" ? "[10, 20]" : "20"}, {"seeds", "2"}});
+}
+
+TEST(Experiments, AllOfThemAreBuiltInUnderTheirNames) {
+  std::set<std::string_view> names;
+  for (const BuiltIn& one : built_in_experiments()) {
+    names.insert(one.name);
+    const Experiment experiment = read_experiment(built_in(one.name), "x.json");
+    EXPECT_EQ(experiment.name, one.name);
+    EXPECT_NE(experiment.title, one.name);
+    EXPECT_FALSE(experiment.description.empty());
+    EXPECT_GT(experiment.study->tasks(), 0U);
+  }
+  for (const char* name :
+       {"moments", "projection", "toy", "toy-small-tau", "toy-long", "toy-skewed",
+        "least-squares-s1", "least-squares-s2", "least-squares-s3", "huber-ablation", "rates"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  EXPECT_THROW((void)find_built_in("toi"), Error);
+}
+
+// What is drawn and claimed is found by an experiment's name, but a name promises nothing of what
+// was measured.
+TEST(Experiments, FindingsStandAnyResults) {
+  const char* const names[] = {"moments",
+                               "projection",
+                               "toy",
+                               "toy-skewed",
+                               "toy-small-tau",
+                               "least-squares-s1",
+                               "least-squares-s2",
+                               "least-squares-s3",
+                               "least-squares",
+                               "huber-ablation",
+                               "rates",
+                               "own"};
+  for (const BuiltIn& one : built_in_experiments()) {
+    for (const char* name : names) {
+      SCOPED_TRACE(std::string(one.name) + " called " + name);
+      const Results results = run(with(small(one.name), {{"experiment", json(name).dump()}}));
+      const json summary = json::parse(summary_json(results));
+      EXPECT_FALSE(summary["rows"].empty());
+      EXPECT_FALSE(results.figures.empty());
+      EXPECT_NO_THROW((void)figures_from_json(to_json_text(results.figures)));
+      for (const Claim& claim : results.claims)
+        EXPECT_FALSE(claim.claim.empty() || claim.evidence.empty());
+    }
+  }
+}
+
+// The same where every run of every method diverges, and where there is one method, point or run.
+TEST(Experiments, FindingsStandDivergenceAndSmallGrids) {
+  for (const BuiltIn& one : built_in_experiments()) {
+    SCOPED_TRACE(one.name);
+    Node document = small(one.name);
+    if (one.name != "projection" && one.name != "moments") {
+      document = with(document, {{"seeds", "1"}, {"steps", "1"}});
+      if (one.name.starts_with("least") || one.name.starts_with("huber"))
+        document = with(document, {{"eta", "1e200"}, {"steps", "3"}});
+      if (one.name.starts_with("toy"))
+        document = with(document, {{"noise", R"({"inv_alpha": 1.2})"}});
+    }
+    const Node::List all = one.name == "rates" ? Node::List{} : *document.find("methods")->list();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      document.find("methods")->value = Node::List{all[i]};
+      const Results results = run(document);
+      EXPECT_TRUE(json::accept(summary_json(results)));
+      EXPECT_NO_THROW((void)figures_from_json(to_json_text(results.figures)));
+    }
+  }
+}
+
+// ---- summary.json -------------------------------------------------------------------------------
+
+std::set<std::string> keys(const json& object) {
+  std::set<std::string> found;
+  for (const auto& [key, value] : object.items()) found.insert(key);
+  return found;
+}
+
+using Keys = std::set<std::string>;
+const Keys kStatistics = {"method", "metric", "mean", "median", "min", "max", "se", "diverged"};
+
+Keys statistics_and(std::initializer_list<const char*> more) {
+  Keys all = kStatistics;
+  for (const char* key : more) all.insert(key);
+  return all;
+}
+
+json rows_of(std::string_view name, std::string_view metric) {
+  const json summary = json::parse(summary_json(run(small(name))));
+  for (const char* key : {"experiment", "version", "claims", "rows"})
+    EXPECT_TRUE(summary.contains(key));
+  for (const json& claim : summary["claims"])
+    EXPECT_EQ(keys(claim), (Keys{"claim", "holds", "evidence"}));
+  json rows = json::array();
+  for (const json& row : summary["rows"])
+    if (row["metric"] == metric) rows.push_back(row);
+  EXPECT_FALSE(rows.empty()) << name << " " << metric;
+  return rows;
+}
+
+TEST(Summary, Toy) {
+  std::set<double> places;
+  for (const json& row : rows_of("toy", "final_relative_error")) {
+    EXPECT_EQ(keys(row), statistics_and({"n", "inv_alpha"}));
+    EXPECT_EQ(row["n"], 2);
+    places.insert(row["inv_alpha"].get<double>());
+  }
+  EXPECT_EQ(places, (std::set<double>{0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5}));
+}
+
+TEST(Summary, LeastSquares) {
+  for (const char* name : {"least-squares-s1", "least-squares-s2", "least-squares-s3"}) {
+    std::set<std::string> methods;
+    for (const json& row : rows_of(name, "objective")) {
+      EXPECT_EQ(keys(row), statistics_and({"n", "step"}));
+      methods.insert(row["method"]);
+      if (row["step"] == 0) {
+        EXPECT_EQ(row["mean"], 5);
+      }
+    }
+    EXPECT_EQ(methods.size(), 7U);
+    EXPECT_FALSE(rows_of(name, "final_objective").empty());
+  }
+}
+
+TEST(Summary, HuberAblation) {
+  for (const json& row : rows_of("huber-ablation", "objective"))
+    EXPECT_EQ(keys(row), statistics_and({"n", "step", "mu", "tau"}));
+}
+
+TEST(Summary, Moments) {
+  for (const char* metric : {"first_moment", "second_moment"}) {
+    std::set<std::pair<double, double>> places;
+    for (const json& row : rows_of("moments", metric)) {
+      EXPECT_EQ(keys(row), statistics_and({"runs", "alpha", "n"}));
+      EXPECT_EQ(row["runs"], 50);
+      places.emplace(row["alpha"], row["n"]);
+    }
+    EXPECT_EQ(places, (std::set<std::pair<double, double>>{
+                          {1.1, 1}, {1.1, 3}, {1.1, 5}, {1.5, 1}, {1.5, 3}, {1.5, 5}}));
+  }
+}
+
+}  // namespace
+}  // namespace medgrad::lab
