@@ -19,6 +19,7 @@
 
 #include "medgrad/distance.h"
 #include "medgrad/large_vector.h"
+#include "medgrad/rows.h"
 
 namespace medgrad {
 
@@ -132,7 +133,10 @@ class OnlineEstimator {
 
   // Takes one vector in; see step(). Throws Error if g (or w) has the wrong length.
   StepInfo update(std::span<const T> g);
-  // The same, then w <- w - eta m, in the same pass.
+  // All rows in turn, with the same bits as update() on each: for streams of short vectors, where
+  // calling takes longer than stepping.
+  void update_all(const Rows<T>& rows);
+  // As update(), then w <- w - eta m, in the same pass.
   StepInfo update_and_step(std::span<T> w, double eta, std::span<const T> g);
 
   // Starts over at the given m (all finite), with no steps taken.

@@ -90,6 +90,8 @@ class Optimizer {
   // One step; `gradients` are samples() rows taken at w. Non-finite entries follow
   // NonFinite::robust.
   void step(std::span<double> w, double eta, const Rows<double>& gradients);
+  // As many steps as there are rows, each with one of them and eta = 0; samples() must be 1.
+  void track(const Rows<double>& gradients);
   // m after the last step.
   [[nodiscard]] std::span<const double> estimate() const;
   // tau of the next steps, where the method has one.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "core/overloaded.h"
 #include "core/text.h"
+#include "kernels/follow.h"
 #include "kernels/short_step.h"
 #include "medgrad/error.h"
 #include "medgrad/thread_pool.h"
@@ -29,6 +31,51 @@ std::size_t vectors_needed(const OnlineMethod& method) {
   return std::visit(Overloaded{[&](const ProximalPoint& m) { return of(m.distance); },
                                [&](const Subgradient& m) { return of(m.distance); },
                                [](const ClippedMean&) { return std::size_t{0}; }},
+                    method);
+}
+
+// The step as the follow kernel knows it (radial.h has the same formulas for norms of any size);
+// none for methods it does not.
+std::optional<kernels::Plan> plan_of(const OnlineMethod& method) {
+  using Kind = kernels::Plan::Kind;
+  using Made = std::optional<kernels::Plan>;
+  const auto prox = [](double tau) {
+    return Overloaded{[=](const Squared&) -> Made {
+                        return {{Kind::relax, 0, tau / (1 + tau), 0}};
+                      },
+                      [=](const L1&) -> Made {
+                        return {{Kind::clamp, 0, 0, tau}};
+                      },
+                      [=](const L2&) -> Made {
+                        return {{Kind::radial, tau, 1, tau}};
+                      },
+                      [=](const Huber& h) -> Made {
+                        return {{Kind::radial, h.mu() * (1 + tau), tau / (1 + tau), h.mu() * tau}};
+                      },
+                      [](const auto&) -> Made { return {}; }};
+  };
+  const auto subgradient = [](double tau) {
+    return Overloaded{[=](const Squared&) -> Made {
+                        return {{Kind::relax, 0, tau, 0}};
+                      },
+                      [=](const L1&) -> Made {
+                        return {{Kind::sign, 0, 0, tau}};
+                      },
+                      [=](const L2&) -> Made {
+                        return {{Kind::radial, 0, 0, tau}};
+                      },
+                      [=](const Huber& h) -> Made {
+                        return {{Kind::radial, h.mu(), tau, tau * h.mu()}};
+                      },
+                      [](const auto&) -> Made { return {}; }};
+  };
+  return std::visit(Overloaded{[&](const ProximalPoint& m) {
+                                 return std::visit(prox(m.tau), m.distance.variant());
+                               },
+                               [&](const Subgradient& m) {
+                                 return std::visit(subgradient(m.tau), m.distance.variant());
+                               },
+                               [](const ClippedMean&) { return Made(); }},
                     method);
 }
 
@@ -72,6 +119,30 @@ OnlineEstimator<T>::OnlineEstimator(OnlineMethod method, std::size_t dimension,
 template <Real T>
 StepInfo OnlineEstimator<T>::update(std::span<const T> g) {
   return take({}, 0, g);
+}
+
+template <Real T>
+void OnlineEstimator<T>::update_all(const Rows<T>& rows) {
+  const bool in_registers = rows.d() == m_.size() && m_.size() <= kernels::kLanes &&
+                            options_.start == Start::warm && !options_.average;
+  const std::optional<kernels::Plan> plan = in_registers ? plan_of(method_) : std::nullopt;
+  for (std::size_t i = 0; i < rows.n();) {
+    // Rows that lie evenly in memory can be taken together.
+    if (plan && i + 1 < rows.n()) {
+      const std::ptrdiff_t stride = rows.row(i + 1) - rows.row(i);
+      std::size_t even = i + 1;
+      while (even < rows.n() && rows.row(even) - rows.row(even - 1) == stride) ++even;
+      const std::size_t taken =
+          stride < 0 ? 0
+                     : kernels::follow(m_.data(), m_.size(), rows.row(i),
+                                       static_cast<std::size_t>(stride), even - i, *plan);
+      steps_ += taken;
+      i += taken;
+      if (i == even) continue;
+    }
+    update({rows.row(i), rows.d()});
+    ++i;
+  }
 }
 
 template <Real T>

@@ -27,6 +27,31 @@ using Tag = hn::CappedTag<T, kLanes>;
 template <class T>
 constexpr size_t kVectors = kLanes / hn::MaxLanes(Tag<T>());
 
+// The first `count` components at p, zeros behind them; nothing else is read.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* p, size_t count) {
+#if HWY_TARGET <= HWY_AVX2
+  return hn::MaskedLoad(hn::FirstN(d, count), d, p);
+#else
+  if (count >= hn::Lanes(d)) return hn::LoadU(d, p);
+  T room[hn::MaxLanes(d)] = {};
+  for (size_t i = 0; i < count; ++i) room[i] = p[i];
+  return hn::LoadU(d, room);
+#endif
+}
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, T* p, size_t count) {
+#if HWY_TARGET <= HWY_AVX2
+  hn::BlendedStore(v, hn::FirstN(d, count), d, p);
+#else
+  if (count >= hn::Lanes(d)) return hn::StoreU(v, d, p);
+  T room[hn::MaxLanes(d)];
+  hn::StoreU(v, d, room);
+  for (size_t i = 0; i < count; ++i) p[i] = room[i];
+#endif
+}
+
 // Sums of squares over the lanes; floats are squared in double.
 class LaneSquares {
  public:

@@ -109,6 +109,11 @@ class Walk {
       const std::size_t t = first + k;
       if (t == problem_.recorded[next_]) record(t);
       if (diverged_) return;
+      if (const std::size_t span = still_span(first, k, count); ready && span > 1) {
+        optimizer_.track(Rows<double>(draws.noise.data() + k * d, span, d));
+        k += span - 1;
+        continue;
+      }
       if (method_.tau) optimizer_.set_tau(std::max(method_.tau->at(t, problem_.steps), kLeastTau));
       before_step(t);
       const Rows<double> rows =
@@ -140,6 +145,14 @@ class Walk {
   }
 
  private:
+  // How many steps from k on only estimate: up to the next that is recorded, where w stands still
+  // and nothing is averaged.
+  [[nodiscard]] std::size_t still_span(std::size_t first, std::size_t k, std::size_t count) const {
+    const bool still = !moves_ && !method_.tau && average_w_.empty() && average_m_.empty() &&
+                       !wants_gradient_sum_ && optimizer_.samples() == 1;
+    return still ? std::min(first + count, problem_.recorded[next_]) - (first + k) : 1;
+  }
+
   // The gradients of step k of the chunk.
   Rows<double> gradients(const Draws& draws, std::size_t k) {
     const std::size_t d = w_.size(), n = optimizer_.samples();

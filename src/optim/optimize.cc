@@ -256,6 +256,16 @@ void Optimizer::step(std::span<double> w, double eta, const Rows<double>& gradie
   for (std::size_t j = 0; j < w.size(); ++j) w[j] -= eta * m[j];
 }
 
+void Optimizer::track(const Rows<double>& gradients) {
+  if (std::holds_alternative<OnlineGradient>(method_)) {
+    steps_ += gradients.n();
+    return online_->update_all(gradients);
+  }
+  std::vector<double> nowhere(gradients.d());
+  for (std::size_t i = 0; i < gradients.n(); ++i)
+    step(nowhere, 0, Rows<double>(gradients.row(i), 1, gradients.d()));
+}
+
 void Optimizer::approach(const SampleGradient& method, const Rows<double>& gradients) {
   for (std::size_t pass = 0; pass < method.inexact; ++pass)
     for (std::size_t i = 0; i < gradients.n(); ++i)

@@ -124,5 +124,51 @@ TYPED_TEST(ShortStepTest, RejectNamesTheComponentAndChangesNothing) {
   }
 }
 
+// Rows of every temper, in one matrix and behind separate pointers, one of them out of order.
+TYPED_TEST(ShortStepTest, ManyRowsAtOnceTakeTheSameSteps) {
+  using T = TypeParam;
+  std::mt19937_64 rng(43);
+  constexpr std::size_t kRows = 40;
+  for (const std::size_t n : {1u, 2u, 7u, 10u, 16u, 17u}) {
+    for (const double tau : {1e-3, 1.0, 1e300}) {
+      for (const OnlineMethod& method : methods(tau)) {
+        std::vector<T> data;
+        for (std::size_t i = 0; i < kRows; ++i) {
+          const std::vector<T> row = i % 7 == 3 ? mixed_vector<T>(rng, n, false)
+                                                : random_vector<T>(rng, n, static_cast<int>(i));
+          data.insert(data.end(), row.begin(), row.end());
+        }
+        std::vector<const T*> pointers;
+        for (std::size_t i = 0; i < kRows; ++i) pointers.push_back(&data[i * n]);
+        std::swap(pointers[4], pointers[30]);
+        const Rows<T> all[] = {Rows<T>(data.data(), kRows, n),
+                               Rows<T>(data.data(), kRows / 2, n, 2 * n),
+                               Rows<T>(std::span<const T* const>(pointers), n)};
+        for (const EstimatorOptions& options :
+             {EstimatorOptions{.non_finite = NonFinite::robust},
+              EstimatorOptions{.start = Start::cold, .non_finite = NonFinite::robust},
+              EstimatorOptions{.non_finite = NonFinite::robust, .average = true}}) {
+          for (const Rows<T>& rows : all) {
+            OnlineEstimator<T> one(method, n, options);
+            for (std::size_t i = 0; i < rows.n(); ++i) one.update({rows.row(i), n});
+            for (const std::string& target : kernels::simd_targets()) {
+              kernels::force_simd_target(target);
+              SCOPED_TRACE(target + " n=" + std::to_string(n));
+              OnlineEstimator<T> together(method, n, options);
+              together.update_all(rows);
+              ASSERT_TRUE(same_bits<T>(together.estimate(), one.estimate()));
+              ASSERT_TRUE(same_bits<T>(together.average(), one.average()));
+              ASSERT_EQ(together.steps(), one.steps());
+            }
+          }
+        }
+      }
+    }
+  }
+  OnlineEstimator<T> estimator(ProximalPoint{}, 3);
+  const std::vector<T> short_rows(8);
+  EXPECT_THROW(estimator.update_all(Rows<T>(short_rows.data(), 4, 2)), Error);
+}
+
 }  // namespace
 }  // namespace medgrad
