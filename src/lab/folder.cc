@@ -31,7 +31,7 @@ bool is_ours(const fs::path& file) {
 void exchange(const fs::path& a, const fs::path& b) {
   if (syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0)
     return;
-  const fs::path aside = a.string() + ".old";
+  const fs::path aside = b.string() + ".old";
   fs::rename(b, aside);
   fs::rename(a, b);
   fs::rename(aside, a);
