@@ -2,7 +2,8 @@
 //
 // Highway's own (hwy/contrib/math) fuse multiplications and additions where the processor can, so
 // that AVX2 and SSE4 differ in the last bit; a seed would then name different numbers on different
-// machines. Here every multiplication, addition and division is rounded by itself. The ranges are
+// machines. Here a fused operation (MulAdd) is fused everywhere: where the processor cannot, the C
+// library does it, which is slow and exact. Everything else is rounded by itself. The ranges are
 // those that the samplers need: arguments are positive and in range by construction, nothing is
 // NaN. Errors are below 2 units in the last place, 3 for expm1 (tests/noise/math_test.cc).
 // Polynomials interpolate at Chebyshev nodes, to 1e-17 (double) and 1e-8 (float).
@@ -13,6 +14,7 @@
 #define MEDGRAD_NOISE_MATH_INL_H_
 #endif
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
@@ -89,6 +91,28 @@ struct Pair {
   V sin, cos;
 };
 
+// a b + c, rounded once.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V MulAdd(D d, V a, V b, V c) {
+#if HWY_TARGET <= HWY_AVX2
+  (void)d;
+  return hn::MulAdd(a, b, c);
+#else
+  using T = hn::TFromD<D>;
+  T x[hn::MaxLanes(d)], y[hn::MaxLanes(d)], z[hn::MaxLanes(d)];
+  hn::StoreU(a, d, x);
+  hn::StoreU(b, d, y);
+  hn::StoreU(c, d, z);
+  for (std::size_t i = 0; i < hn::MaxLanes(d); ++i) z[i] = std::fma(x[i], y[i], z[i]);
+  return hn::LoadU(d, z);
+#endif
+}
+// c - a b, rounded once.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V NegMulAdd(D d, V a, V b, V c) {
+  return MulAdd(d, hn::Neg(a), b, c);
+}
+
 // Is the sign bit set? (-0 < 0 is false.)
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> IsNegative(D d, V x) {
@@ -113,8 +137,8 @@ HWY_INLINE V PolynomialPart(D d, const Powers<V>& powers, const hn::TFromD<D> (&
                      : kHalf == 4 ? powers.x4
                      : kHalf == 2 ? powers.x2
                                   : powers.x;
-    return hn::Add(PolynomialPart<kFirst, kHalf>(d, powers, c),
-                   hn::Mul(PolynomialPart<kFirst + kHalf, kCount - kHalf>(d, powers, c), power));
+    return MulAdd(d, PolynomialPart<kFirst + kHalf, kCount - kHalf>(d, powers, c), power,
+                  PolynomialPart<kFirst, kHalf>(d, powers, c));
   }
 }
 template <class D, std::size_t kCount, class V = hn::Vec<D>>
@@ -122,32 +146,32 @@ HWY_INLINE V Polynomial(D d, V x, const hn::TFromD<D> (&c)[kCount]) {
   const V x2 = hn::Mul(x, x), x4 = hn::Mul(x2, x2);
   // The largest term by itself: its sum with the rest is then rounded only once.
   const V rest = PolynomialPart<1, kCount - 1>(d, Powers<V>{x, x2, x4, hn::Mul(x4, x4)}, c);
-  return hn::Add(hn::Set(d, c[0]), hn::Mul(x, rest));
+  return MulAdd(d, x, rest, hn::Set(d, c[0]));
 }
 
 // sin y for 0 <= y <= pi/4, and for 0 <= y <= pi/2.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V SinQuarter(D d, V y) {
   const V z = hn::Mul(y, y);
-  return hn::Add(y, hn::Mul(hn::Mul(y, z), Polynomial(d, z, Constants<D>::kSin)));
+  return MulAdd(d, hn::Mul(y, z), Polynomial(d, z, Constants<D>::kSin), y);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V SinHalf(D d, V y) {
   const V z = hn::Mul(y, y);
-  return hn::Add(y, hn::Mul(hn::Mul(y, z), Polynomial(d, z, Constants<D>::kSinHalf)));
+  return MulAdd(d, hn::Mul(y, z), Polynomial(d, z, Constants<D>::kSinHalf), y);
 }
 
 // Both for 0 <= y <= pi/4.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE Pair<V> SinCosQuarter(D d, V y) {
   const V z = hn::Mul(y, y);
-  const V sin = hn::Add(y, hn::Mul(hn::Mul(y, z), Polynomial(d, z, Constants<D>::kSin)));
-  const V tail = hn::Mul(hn::Mul(z, z), Polynomial(d, z, Constants<D>::kCos));
+  const V sin = MulAdd(d, hn::Mul(y, z), Polynomial(d, z, Constants<D>::kSin), y);
   const V half = hn::Mul(z, hn::Set(d, hn::TFromD<D>(0.5)));
   // What 1 - half loses is added back, so that the error stays below one unit.
   const V one = hn::Set(d, hn::TFromD<D>(1)), body = hn::Sub(one, half);
   const V lost = hn::Sub(hn::Sub(one, body), half);
-  return {sin, hn::Add(body, hn::Add(lost, tail))};
+  const V tail = MulAdd(d, hn::Mul(z, z), Polynomial(d, z, Constants<D>::kCos), lost);
+  return {sin, hn::Add(body, tail)};
 }
 
 // Both for 0 <= x <= pi/2.
@@ -196,8 +220,8 @@ HWY_INLINE V LogSplit(D d, const Split<V>& x) {
   const V square = hn::Mul(hn::Mul(x.f, x.f), hn::Set(d, T(0.5)));
   const V s = hn::Div(x.f, hn::Add(hn::Set(d, T(2)), x.f)), z = hn::Mul(s, s);
   const V r = hn::Mul(z, Polynomial(d, z, C::kLog));
-  const V low = hn::Add(hn::Mul(s, hn::Add(square, r)), hn::Mul(x.k, hn::Set(d, C::kLn2Low)));
-  return hn::Sub(hn::Mul(x.k, hn::Set(d, C::kLn2High)), hn::Sub(hn::Sub(square, low), x.f));
+  const V low = MulAdd(d, s, hn::Add(square, r), hn::Mul(x.k, hn::Set(d, C::kLn2Low)));
+  return MulAdd(d, x.k, hn::Set(d, C::kLn2High), hn::Sub(x.f, hn::Sub(square, low)));
 }
 
 // log x for normal x > 0.
@@ -225,11 +249,11 @@ HWY_INLINE Reduced<V> ReduceExp(D d, V x) {
   using C = Constants<D>;
   using T = hn::TFromD<D>;
   const V round = hn::Set(d, C::kRound);
-  const V t = hn::Add(hn::Mul(x, hn::Set(d, static_cast<T>(std::numbers::log2e))), round);
+  const V t = MulAdd(d, x, hn::Set(d, static_cast<T>(std::numbers::log2e)), round);
   const V k = hn::Sub(t, round);
-  const V r =
-      hn::Sub(hn::Sub(x, hn::Mul(k, hn::Set(d, C::kLn2High))), hn::Mul(k, hn::Set(d, C::kLn2Low)));
-  return {hn::Add(r, hn::Mul(hn::Mul(r, r), Polynomial(d, r, C::kExp))), k, t};
+  const V high = NegMulAdd(d, k, hn::Set(d, C::kLn2High), x);
+  const V r = NegMulAdd(d, k, hn::Set(d, C::kLn2Low), high);
+  return {MulAdd(d, hn::Mul(r, r), Polynomial(d, r, C::kExp), r), k, t};
 }
 
 // e^x - 1 where e^x is a normal number.
@@ -237,14 +261,14 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Expm1(D d, V x) {
   const Reduced<V> e = ReduceExp(d, x);
   const V power = PowerOfTwo(d, e.t);
-  return hn::Add(hn::Mul(power, e.minus_one), hn::Sub(power, hn::Set(d, hn::TFromD<D>(1))));
+  return MulAdd(d, power, e.minus_one, hn::Sub(power, hn::Set(d, hn::TFromD<D>(1))));
 }
 
 // b e^x where e^x is a normal number.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V TimesModestExp(D d, V b, V x) {
   const Reduced<V> e = ReduceExp(d, x);
-  return hn::Mul(hn::Add(b, hn::Mul(b, e.minus_one)), PowerOfTwo(d, e.t));
+  return hn::Mul(MulAdd(d, b, e.minus_one, b), PowerOfTwo(d, e.t));
 }
 
 // b e^x for any finite x: the power of two is applied in two halves, so that only a product that is
@@ -257,7 +281,7 @@ HWY_INLINE V TimesExp(D d, V b, V x) {
   const Reduced<V> e = ReduceExp(d, hn::Min(hn::Max(x, hn::Neg(limit)), limit));
   const V first = hn::Add(hn::Mul(e.k, hn::Set(d, T(0.5))), round);
   const V second = hn::Add(hn::Sub(e.k, hn::Sub(first, round)), round);
-  const V product = hn::Mul(hn::Add(b, hn::Mul(b, e.minus_one)), PowerOfTwo(d, first));
+  const V product = hn::Mul(MulAdd(d, b, e.minus_one, b), PowerOfTwo(d, first));
   return hn::Mul(product, PowerOfTwo(d, second));
 }
 

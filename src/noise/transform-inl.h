@@ -45,7 +45,7 @@ struct Affine {
   }
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V x) const {
-    return Saturated(d, hn::Add(hn::Mul(x, hn::Set(d, scale)), hn::Set(d, location)));
+    return Saturated(d, MulAdd(d, x, hn::Set(d, scale), hn::Set(d, location)));
   }
   T scale, location;
 };
@@ -149,7 +149,7 @@ struct NearOneTransform : CmsBase<T> {
     if constexpr (!kSkewed) {
       const Pair<V> du = SinCosQuarter(d, hn::Mul(hn::Set(d, this->delta_pi), u));
       const auto q = this->MakeQuotients(d, end, du.cos, w);
-      return {hn::Sub(hn::Mul(q.tan, du.cos), hn::Mul(sd, du.sin)), q.r};
+      return {NegMulAdd(d, sd, du.sin, hn::Mul(q.tan, du.cos)), q.r};
     } else {
       const Pair<V> half = SinCosQuarter(d, hn::Mul(hn::Set(d, this->delta_pi / 2), u));
       const V two_sin = hn::Add(half.sin, half.sin), one = hn::Set(d, T(1));
@@ -187,7 +187,7 @@ struct FarTransform : CmsBase<T> {
     const Pair<V> du = {other.cos, other.sin};
     if constexpr (!kSkewed) {
       const auto q = this->MakeQuotients(d, end, du.cos, w);
-      return {hn::Sub(hn::Mul(q.tan, du.cos), hn::Mul(sd, du.sin)), q.r};
+      return {NegMulAdd(d, sd, du.sin, hn::Mul(q.tan, du.cos)), q.r};
     } else {
       const V skew = hn::Xor(hn::Set(d, this->beta), sign);
       const V p = this->MixedP(d, skew, du, SinHalf(d, along));
