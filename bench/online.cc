@@ -74,10 +74,14 @@ void online_steps(std::size_t n, int rounds) {
     contenders.push_back({"vclip" + suffix, 7, [&] { vclip.update_and_step(w, 1e-3, g); }});
   }
 
-  // For comparison only: the same traffic as CClip, without anything a step has to take care of.
+  // For comparison only: the same traffic as CClip and VClip, without anything a step has to take
+  // care of.
   std::vector<T> m(n);
   contenders.push_back({"cclip by hand", 5,
                         [&] { cclip_by_hand(m.data(), g.data(), w.data(), T(1e-3), T(1e-3), n); }});
+
+  contenders.push_back({"vclip by hand", 7,
+                        [&] { vclip_by_hand(m.data(), g.data(), w.data(), T(1e-3), T(1e-3), n); }});
 
   for (Contender& contender : contenders) contender.run();  // touches every page once
   for (int round = 0; round < rounds; ++round) {

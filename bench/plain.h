@@ -15,5 +15,7 @@ void in_place(T* a, T s, T c, std::size_t n);  // a = s a + c: 2 words
 // The loop one would write for a CClip step: no policy, no statistics. 5 words.
 template <class T>
 void cclip_by_hand(T* m, const T* g, T* w, T tau, T eta, std::size_t n);
+template <class T>
+void vclip_by_hand(T* m, const T* g, T* w, T tau, T eta, std::size_t n);
 
 }  // namespace medgrad::bench

@@ -160,12 +160,16 @@ size_t FirstNonFinite(const T* x, size_t n) {
   constexpr size_t kN = hn::MaxLanes(Tag<T>());
   const auto max = hn::Set(d, std::numeric_limits<T>::max());
   size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    bool fine = true;
-    for (size_t k = 0; k < kLanes; k += kN) {
-      fine &= hn::AllTrue(d, hn::Le(hn::Abs(hn::LoadU(d, x + i + k)), max));
+  constexpr size_t kAhead = 4096 / sizeof(T);
+  constexpr size_t kStride = 4 * kLanes;  // enough loads at once to keep the memory busy
+  for (; i + kStride <= n; i += kStride) {
+    hwy::Prefetch(x + i + kAhead);
+    hwy::Prefetch(x + i + kAhead + kStride / 2);
+    auto fine = hn::Le(hn::Abs(hn::LoadU(d, x + i)), max);
+    for (size_t k = kN; k < kStride; k += kN) {
+      fine = hn::And(fine, hn::Le(hn::Abs(hn::LoadU(d, x + i + k)), max));
     }
-    if (HWY_UNLIKELY(!fine)) break;
+    if (HWY_UNLIKELY(!hn::AllTrue(d, fine))) break;
   }
   while (i < n && std::isfinite(x[i])) ++i;
   return i;
