@@ -203,5 +203,35 @@ TEST(Gnuplot, SaysWhyThereAreNoFiles) {
   EXPECT_EQ(write_svg({}, folder / "nowhere"), "");
 }
 
+// The paper's figure of three experiments appears where all three are there, once each.
+TEST(Report, FiguresOfSeveralExperimentsComeTogether) {
+  const auto section = [](const std::string& name, double y) {
+    const Figure figure{
+        .id = "objective",
+        .title = "one",
+        .caption = "",
+        .columns = 1,
+        .panels = {{.id = "objective",
+                    .title = name,
+                    .series = {{.name = "vclip", .key = "vclip", .x = {0}, .y = {y}}}}}};
+    return ReportSection{.name = name,
+                         .label = name,
+                         .config = {},
+                         .summary = kSummary,
+                         .figures = to_json_text(std::span(&figure, 1))};
+  };
+  std::vector<ReportSection> sections = {section("least-squares-s1", 1),
+                                         section("least-squares-s2", 2)};
+  EXPECT_EQ(data_of(report_html(sections))["sections"].size(), 2U);
+  sections.push_back(section("least-squares-s3", 3));
+  const nlohmann::json all = data_of(report_html(sections))["sections"];
+  ASSERT_EQ(all.size(), 4U);
+  const nlohmann::json panels = all[0]["figures"]["figures"][0]["panels"];
+  ASSERT_EQ(panels.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(panels[i]["series"][0]["y"][0], i + 1);
+  sections.push_back(section("least-squares-s3", 4));  // which of the two?
+  EXPECT_EQ(data_of(report_html(sections))["sections"].size(), 4U);
+}
+
 }  // namespace
 }  // namespace medgrad::lab

@@ -94,8 +94,14 @@ Figure objective_figure(const Results& r, const std::string& title) {
               .title = title,
               .x = {.label = "step"},
               .y = {.label = "objective", .log = true}};
-  for (const auto& [method, key] : methods_of(r, "objective"))
-    panel.series.push_back(over_steps(*find(r, method, "objective")));
+  for (const auto& [method, key] : methods_of(r, "objective")) {
+    const Group& group = *find(r, method, "objective");
+    if (group.last().n > 0) {
+      panel.series.push_back(over_steps(group));
+    } else {  // its last numbers before the end would leave no room for the others
+      panel.note += method + " diverges in every run and is not drawn. ";
+    }
+  }
   return {.id = "objective",
           .title = "Objective over the steps",
           .caption =

@@ -7,6 +7,7 @@
 
 #include "lab/report/assets.h"
 #include "lab/report/json_text.h"
+#include "lab/report/overview.h"
 #include "lab/report/palette.h"
 #include "medgrad/io.h"
 #include "medgrad/version.h"
@@ -118,7 +119,10 @@ void append_data(std::string& out, std::span<const ReportSection> sections,
 
 }  // namespace
 
-std::string report_html(std::span<const ReportSection> sections, const ReportOptions& options) {
+std::string report_html(std::span<const ReportSection> given, const ReportOptions& options) {
+  std::vector<ReportSection> sections(given.begin(), given.end());
+  if (std::optional<ReportSection> together = paper_figures(given))
+    sections.insert(sections.begin(), std::move(*together));
   std::size_t size = 400'000;  // the page without results
   for (const ReportSection& section : sections)
     size += section.config.size() + section.summary.size() + section.figures.size();

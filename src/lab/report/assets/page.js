@@ -168,11 +168,14 @@ function sectionNode(experiment) {
     element('div', { class: 'folds' },
       rows ? folded(`Results: ${count(rows, 'row')}${experiment.compared ? ', side by side' : ''}`, build) : null,
       experiment.runs.some((run) => run.config) ? folded('Settings', () => settings(experiment)) : null,
-      folded('Run it again', () => rerun(experiment))));
+      experiment.runs.some((run) => run.config || run.summary?.rows?.length) ? folded('Run it again', () => rerun(experiment)) : null));
 }
 
 function overview() {
   const total = tally(report.sections);
+  // Figures put together from several experiments are none themselves.
+  const measured = experiments.filter((one) => one.name !== 'side-by-side');
+  const runs = measured.reduce((sum, one) => sum + one.runs.length, 0);
   const values = (pick) => [...new Set(report.sections.map(pick).filter((value) => value !== undefined && value !== null))];
   const versions = values((section) => section.summary?.version);
   const seeds = values((section) => section.config?.seed);
@@ -183,8 +186,8 @@ function overview() {
   return element('header', {},
     element('h1', {}, report.title),
     element('div', { class: 'tiles' },
-      tile(String(experiments.length), experiments.length === 1 ? 'experiment' : 'experiments'),
-      report.sections.length > experiments.length ? tile(String(report.sections.length), 'runs') : null,
+      tile(String(measured.length), measured.length === 1 ? 'experiment' : 'experiments'),
+      runs > measured.length ? tile(String(runs), 'runs') : null,
       total.all ? tile(`${total.holding} of ${total.all}`, `claims hold${total.open ? `, ${total.open} not decided` : ''}`, total.failing ? 'fails' : 'holds') : null,
       tile((versions.length ? versions : [report.version]).join(', '), 'medgrad version'),
       seeds.length ? tile(seeds.map(String).join(', '), seeds.length === 1 ? 'seed' : 'seeds') : null),
