@@ -29,7 +29,9 @@ struct ScalarRelax {
   [[nodiscard]] double operator()(double m, double g, bool&) const {
     const double f = factor.f, s = factor.s;
     if (f == 1 && s == 1) return g;
-    const double v = s * g - s * m;
+    // A large s comes with small increments, of vectors that may be large: those would overflow
+    // first.
+    const double v = s > 1 ? s * (g - m) : s * g - s * m;
     return std::isfinite(v) ? m + f * v : (1 - f) * m + f * g;
   }
 };

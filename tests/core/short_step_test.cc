@@ -124,6 +124,22 @@ TYPED_TEST(ShortStepTest, RejectNamesTheComponentAndChangesNothing) {
   }
 }
 
+// An increment among the smallest numbers, beside a component that is enormous and stands still.
+TYPED_TEST(ShortStepTest, AnEnormousComponentThatStandsStillStaysFinite) {
+  using T = TypeParam;
+  using Limits = std::numeric_limits<T>;
+  for (const OnlineMethod& method : methods(1e300)) {
+    for (const T large : {Limits::max(), Limits::max() / 16, Limits::lowest()}) {
+      std::vector<T> m = {0, large}, w = m;
+      const std::vector<T> g = {Limits::denorm_min(), large};
+      Workspace<T> workspace;
+      const Block<T> block{m, g, w};
+      step<T>(method, {&block, 1}, {.non_finite = NonFinite::robust}, workspace);
+      EXPECT_TRUE(std::isfinite(m[0]) && std::isfinite(m[1]));
+    }
+  }
+}
+
 // Rows of every temper, in one matrix and behind separate pointers, one of them out of order.
 TYPED_TEST(ShortStepTest, ManyRowsAtOnceTakeTheSameSteps) {
   using T = TypeParam;
