@@ -24,6 +24,22 @@ HORIZONS = 10_000, 3000, 1000, 300, 100  # of the rates; the longest first
 ETA_SMOOTH = 0.00613  # of the rates; over sqrt(T)
 
 
+def experiments(moments, toy, least_squares, huber_ablation, rates):
+    """The synthetic experiments by name, each a function of the seed."""
+    return {
+        "moments": moments,
+        "toy": toy,
+        "toy-small-tau": lambda seed: toy(seed, tau=0.001),
+        "toy-long": lambda seed: toy(seed, steps=10_000),
+        "toy-skewed": lambda seed: toy(seed, beta=1.0),
+        "least-squares-s1": lambda seed: least_squares(seed, "s1"),
+        "least-squares-s2": lambda seed: least_squares(seed, "s2"),
+        "least-squares-s3": lambda seed: least_squares(seed, "s3"),
+        "huber-ablation": huber_ablation,
+        "rates": rates,
+    }
+
+
 def marks(steps):
     """The steps at which a curve is recorded."""
     return [0, *(k * 10 ** e for e in range(6) for k in range(1, 10) if k * 10 ** e <= steps)]

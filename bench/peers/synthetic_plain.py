@@ -8,7 +8,7 @@ a whole-array expression as one writes it. synthetic.py is the same written for 
     synthetic_plain.py --check    agreement with tests/golden
 """
 from synthetic_common import (ABLATION, D, ETA, ETA_SMOOTH, HORIZONS, HUBER, INV_ALPHA, MOMENTS, SEEDS,
-                              cauchy_excess, main, marks)
+                              cauchy_excess, experiments, main, marks)
 
 import numpy as np
 
@@ -207,18 +207,7 @@ def rates(seed):
             "spp": cauchy_excess(sum_m / horizons - target).sum(axis=-1)}
 
 
-EXPERIMENTS = {
-    "moments": moments,
-    "toy": toy,
-    "toy-small-tau": lambda seed: toy(seed, tau=0.001),
-    "toy-long": lambda seed: toy(seed, steps=10_000),
-    "toy-skewed": lambda seed: toy(seed, beta=1),
-    "least-squares-s1": lambda seed: least_squares(seed, "s1"),
-    "least-squares-s2": lambda seed: least_squares(seed, "s2"),
-    "least-squares-s3": lambda seed: least_squares(seed, "s3"),
-    "huber-ablation": huber_ablation,
-    "rates": rates,
-}
+EXPERIMENTS = experiments(moments, toy, least_squares, huber_ablation, rates)
 
 if __name__ == "__main__":
     main(__doc__, EXPERIMENTS)
