@@ -1,0 +1,59 @@
+# What is built on libtorch: the optimisers (medgrad::torch), the language models, `medgrad train`.
+#
+# MEDGRAD_WITH_TORCH says whether: AUTO takes libtorch where it is found, ON insists, OFF leaves it out.
+# Sets MEDGRAD_HAS_TORCH.
+set(MEDGRAD_WITH_TORCH AUTO CACHE STRING "Build the libtorch parts: AUTO (where libtorch is found), ON, OFF")
+set_property(CACHE MEDGRAD_WITH_TORCH PROPERTY STRINGS AUTO ON OFF)
+set(MEDGRAD_HAS_TORCH FALSE)
+if(NOT MEDGRAD_WITH_TORCH)
+  return()
+endif()
+if(MEDGRAD_WITH_TORCH STREQUAL "AUTO")
+  find_package(Torch QUIET)
+else()
+  find_package(Torch REQUIRED)
+endif()
+if(NOT TORCH_FOUND)
+  return()
+endif()
+set(MEDGRAD_HAS_TORCH TRUE)
+
+# torch/torch.h takes half a minute to read: it is read once, and what we compile against it shares the
+# result. ccache has to be told that this is fine.
+set(medgrad_torch_launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(medgrad_torch_launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+    ${CMAKE_CXX_COMPILER_LAUNCHER})
+endif()
+file(WRITE ${PROJECT_BINARY_DIR}/torch_headers.cc "// Only the headers matter.\n")
+add_library(medgrad_torch_headers OBJECT ${PROJECT_BINARY_DIR}/torch_headers.cc)
+
+# The BLAS decides how fast a model trains, and libtorch takes whichever the system has chosen. The OpenMP
+# build of OpenBLAS shares its threads with libtorch; where it is installed our programs load it, and the
+# system's choice stays as it is. It has to be DT_RPATH: RUNPATH does not count for what libtorch loads.
+file(GLOB medgrad_fast_blas LIST_DIRECTORIES false
+  /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp/libblas.so.3
+  /usr/lib/*/openblas-openmp/libblas.so.3)
+if(medgrad_fast_blas)
+  list(GET medgrad_fast_blas 0 medgrad_fast_blas)
+  get_filename_component(medgrad_fast_blas ${medgrad_fast_blas} DIRECTORY)
+endif()
+
+# Settings of a target of ours that includes torch.
+function(medgrad_uses_torch target)
+  target_include_directories(${target} SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
+  target_link_libraries(${target} PRIVATE ${TORCH_LIBRARIES} medgrad_compile)
+  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${medgrad_torch_launcher}")
+  target_compile_options(${target} PRIVATE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # -fPIC is, for all alike
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE" AND medgrad_fast_blas)
+    target_link_options(${target} PRIVATE -Wl,--disable-new-dtags,-rpath,${medgrad_fast_blas})
+  endif()
+  if(NOT target STREQUAL "medgrad_torch_headers")
+    target_precompile_headers(${target} REUSE_FROM medgrad_torch_headers)
+  endif()
+endfunction()
+
+medgrad_uses_torch(medgrad_torch_headers)
+target_precompile_headers(medgrad_torch_headers PRIVATE <torch/torch.h>)

@@ -1,0 +1,85 @@
+#include "medgrad/torch/runtime.h"
+
+#include <dlfcn.h>
+#include <torch/torch.h>
+#include <torch/version.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include <algorithm>
+#include <thread>
+
+namespace medgrad::torch {
+namespace {
+
+// The shared object that a symbol of the process comes from; empty where there is none.
+std::string file_of(const char* symbol) {
+  Dl_info info;
+  void* const address = dlsym(RTLD_DEFAULT, symbol);
+  if (address == nullptr || dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
+  return info.dli_fname;
+}
+
+// OpenBLAS tells how it was built; the others do not have this function.
+std::string threading_of_blas() {
+  using Parallel = int (*)();
+  const auto parallel = reinterpret_cast<Parallel>(dlsym(RTLD_DEFAULT, "openblas_get_parallel"));
+  if (parallel == nullptr) return "unknown";
+  switch (parallel()) {
+    case 0:
+      return "none";
+    case 1:
+      return "pthreads";
+    case 2:
+      return "openmp";
+    default:
+      return "unknown";
+  }
+}
+
+// GCC 12 takes offence at std::string's operator+ here; append() is the same.
+std::string warning_about(const Runtime& found) {
+  std::string text;
+  const auto named = [&](const char* name) { return found.blas.find(name) != std::string::npos; };
+  if (found.threading == "pthreads") {
+    text =
+        "This BLAS has threads of its own, which fight with libtorch's: training is up to ten "
+        "times slower.";
+  } else if (found.threading == "unknown" && !named("mkl") && !named("blis")) {
+    text = "This BLAS may be the reference one, which is some thirty times slower.";
+  } else {
+    return text;
+  }
+  text.append(
+      " The Debian package libopenblas0-openmp has a fast one; programs that are built where it is "
+      "installed take it.");
+  return text;
+}
+
+}  // namespace
+
+void keep_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+  mallopt(M_TOP_PAD, 64 << 20);
+#endif
+}
+
+void use_threads(int threads) {
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  at::set_num_threads(threads > 0 ? threads : cores);
+}
+
+Runtime runtime() {
+  Runtime found;
+  found.version = TORCH_VERSION;
+  found.threads = at::get_num_threads();
+  found.blas = file_of("sgemm_");
+  found.threading = threading_of_blas();
+  found.warning = warning_about(found);
+  return found;
+}
+
+}  // namespace medgrad::torch
