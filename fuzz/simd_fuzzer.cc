@@ -19,9 +19,8 @@ void check(const medgrad::OnlineMethod& method, const std::vector<T>& g,
     medgrad::kernels::force_simd_target(target);
     std::vector<T> m = start, w(g.size(), T{1});
     medgrad::Workspace<T> workspace;
-    const medgrad::Block<T> block{m, g, w};
-    medgrad::step<T>(method, {&block, 1},
-                     {.eta = 0.1, .start = kind, .non_finite = medgrad::NonFinite::robust},
+    const medgrad::Block<T> block{m, g, w, 0.1};
+    medgrad::step<T>(method, {&block, 1}, {.start = kind, .non_finite = medgrad::NonFinite::robust},
                      workspace);
     for (const T v : m) {
       if (!std::isfinite(v)) std::abort();

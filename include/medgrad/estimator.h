@@ -18,6 +18,7 @@
 #include <variant>
 
 #include "medgrad/distance.h"
+#include "medgrad/error.h"
 #include "medgrad/large_vector.h"
 #include "medgrad/rows.h"
 
@@ -65,6 +66,16 @@ enum class Start : std::uint8_t {
          // sign-SGD
 };
 
+// The Error of NonFinite::reject: which component it was, counted from 0.
+class NonFiniteInput : public Error {
+ public:
+  NonFiniteInput(const std::string& sentence, std::size_t index) : Error(sentence), index_(index) {}
+  [[nodiscard]] std::size_t index() const { return index_; }
+
+ private:
+  std::size_t index_;
+};
+
 // What a step saw. All of it falls out of the step itself.
 struct StepInfo {
   double increment_norm = 0;  // |g - m| before the step (2-norm; +inf where it exceeds a double)
@@ -77,11 +88,16 @@ struct StepInfo {
 // ---- One step on memory that belongs to the caller ----------------------------------------------
 
 // A piece of the vectors: m and g of the same length, w of that length or empty.
+//
+// Where there is a w, g stands for g + decay w (weight decay as part of the gradient), and after
+// the step  w <- shrink w - eta m  follows in the same pass (shrink = 1 - eta lambda is weight
+// decay beside the gradient). With eta = 0 and shrink = 1, w is only read.
 template <Real T>
 struct Block {
   std::span<T> m;
   std::span<const T> g;
-  std::span<T> w;
+  std::span<T> w = {};
+  double eta = 0, shrink = 1, decay = 0;
 };
 
 // Memory a step may need beside its operands (Lp and user-defined distances: one vector). Grows to
@@ -102,16 +118,16 @@ class Workspace {
 };
 
 struct StepOptions {
-  double eta = 0;  // w <- w - eta m_new in the same pass, for blocks that have a w
   Start start = Start::warm;
   NonFinite non_finite = NonFinite::reject;
   ThreadPool* pool = nullptr;
 };
 
 // One step on the concatenation of the blocks, as if it were a single vector: norms are over all of
-// it. After any input at all, m is finite. The bits depend on the blocks' sizes, not on threads or
-// the SIMD target. Allocates only if `workspace` has not been reserved for the total length (and
-// never for Squared, L1, L2, Huber and ClippedMean).
+// it, and the bits are those of a single vector too, however it is cut into blocks (but for blocks
+// of components of which some are not finite). After any input at all, m is finite. The bits depend
+// neither on threads nor on the SIMD target. Allocates only if `workspace` has not been reserved
+// for the total length (and never for Squared, L1, L2, Huber and ClippedMean).
 template <Real T>
 StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
               const StepOptions& options, Workspace<T>& workspace);

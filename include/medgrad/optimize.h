@@ -60,6 +60,24 @@ void validate(const GradientMethod& method);
 [[nodiscard]] std::span<const Entry<GradientMethod>> optimizers();
 [[nodiscard]] const Entry<GradientMethod>& find_optimizer(std::string_view name);
 
+// A piece of an adaptive step's vectors, all of the same length; g stands for g + decay w.
+template <Real T>
+struct AdaptiveBlock {
+  std::span<const T> m;  // the first moment, already updated
+  std::span<const T> g;
+  std::span<T> v, w;
+  double eta = 0, shrink = 1, decay = 0;
+};
+
+// The t-th step (counted from 1) of an adaptive method, after its first moment's:
+//     v <- beta2 v + (1 - beta2) g^2,
+//     w <- shrink w - eta (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
+// A component of g that is NaN leaves its v as it was; one whose square overflows counts as the
+// largest that does not. The bits depend on nothing but the numbers.
+template <Real T>
+void adaptive_step(const AdaptiveGradient& method, std::uint64_t t,
+                   std::span<const AdaptiveBlock<T>> blocks, ThreadPool* pool = nullptr);
+
 // A number that changes over the T steps of a run; t counts from 0.
 struct Schedule {
   enum class Kind : std::uint8_t {

@@ -160,8 +160,8 @@ StepInfo OnlineEstimator<T>::take(std::span<T> w, double eta, std::span<const T>
     throw Error("the vector has " + std::to_string(g.size()) +
                 " components where the estimator has " + std::to_string(m_.size()) + ".");
   }
-  const Block<T> block{m_, g, w};
-  const StepOptions options{eta, options_.start, options_.non_finite, pool_};
+  const Block<T> block{m_, g, w, eta};
+  const StepOptions options{options_.start, options_.non_finite, pool_};
   const StepInfo info = step<T>(method_, {&block, 1}, options, workspace_);
   ++steps_;
   if (options_.average) follow();

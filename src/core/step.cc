@@ -52,14 +52,15 @@ class Step {
   Step(std::span<const Block<T>> blocks, const StepOptions& options, Workspace<T>& workspace)
       : blocks_(blocks),
         options_(options),
-        mode_{options.start == Start::cold, options.eta},
+        mode_{options.start == Start::cold},
         workspace_(workspace) {
     for (const Block<T>& block : blocks) {
       assert(block.g.size() == block.m.size());
       assert(block.w.empty() || block.w.size() == block.m.size());
       size_ += block.g.size();
     }
-    short_ = blocks.size() == 1 && size_ <= kernels::kShort;
+    short_ = blocks.size() == 1 && size_ <= kernels::kShort && blocks[0].shrink == 1 &&
+             blocks[0].decay == 0;
   }
 
   StepInfo operator()(const ProximalPoint& method) {
@@ -77,7 +78,7 @@ class Step {
 
   // Two passes: |g| decides the factor, then m <- beta m + (1 - beta) f g.
   StepInfo operator()(const ClippedMean& method) {
-    const Mode cold{true, 0};
+    const Mode cold{true};
     if (const Seen at_g = short_ ? kernels::measure_short(only_run(), cold) : Seen{};
         at_g.ordinary) {
       const RadialStep clip = share_of_clip(method, {std::sqrt(at_g.squares), 1});
@@ -231,10 +232,7 @@ class Step {
   }
 
   // A short vector in one piece, as it is nearly always ordinary, has kernels of its own.
-  [[nodiscard]] Run<T> only_run() const {
-    const Block<T>& block = blocks_.front();
-    return {block.m.data(), block.g.data(), block.w.empty() ? nullptr : block.w.data(), size_};
-  }
+  [[nodiscard]] Run<T> only_run() const { return run_of(blocks_.front(), 0, size_, 0); }
 
   // Runs the kernel over all blocks, cut into chunks of the concatenation, and adds up the tallies
   // in the order of the chunks. A second pass goes backward: it finds the end of the first in the
@@ -267,6 +265,19 @@ class Step {
              [&](std::size_t c) { runs_of(chunks.begin(c), chunks.end(c), use); });
   }
 
+  // n components of a block from its component `at` on.
+  [[nodiscard]] static Run<T> run_of(const Block<T>& block, std::size_t at, std::size_t n,
+                                     std::size_t lane) {
+    return {block.m.data() + at,
+            block.g.data() + at,
+            block.w.empty() ? nullptr : block.w.data() + at,
+            n,
+            block.eta,
+            block.shrink,
+            block.decay,
+            lane};
+  }
+
   // The contiguous runs that make up [begin, end) of the concatenation, with their position in it.
   template <class Use>
   void runs_of(std::size_t begin, std::size_t end, const Use& use) const {
@@ -275,10 +286,7 @@ class Step {
       const std::size_t stop = start + block.g.size();
       const std::size_t from = std::max(begin, start), to = std::min(end, stop);
       if (from < to) {
-        const std::size_t at = from - start;
-        use(Run<T>{block.m.data() + at, block.g.data() + at,
-                   block.w.empty() ? nullptr : block.w.data() + at, to - from},
-            from);
+        use(run_of(block, from - start, to - from, (from - begin) % kernels::kLanes), from);
       }
       if (stop >= end) break;
       start = stop;
@@ -286,13 +294,16 @@ class Step {
   }
 
   // One-pass methods have to look first where non-finite input is an error: m must stay as it was.
+  // With weight decay, w is input too.
   void reject_by_scan() const {
     if (options_.non_finite == NonFinite::robust) return;
     const Chunks chunks = chunks_for(size_);
     for_each(options_.pool, chunks.count, [&](std::size_t c) {
       runs_of(chunks.begin(c), chunks.end(c), [&](const Run<T>& run, std::size_t at) {
-        const std::size_t i = kernels::first_non_finite(run.g, run.n);
-        if (i < run.n) refuse(at + i, run.g[i]);
+        for (const T* const x : {run.g, static_cast<const T*>(run.decays() ? run.w : nullptr)}) {
+          const std::size_t i = x == nullptr ? run.n : kernels::first_non_finite(x, run.n);
+          if (i < run.n) refuse(at + i, x[i]);
+        }
       });
     });
   }
@@ -303,8 +314,10 @@ class Step {
 
   [[noreturn]] static void refuse(std::size_t index, T value) {
     const char* const what = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-    throw Error("component " + std::to_string(index + 1) + " is " + what +
-                "; only finite numbers are taken unless non-finite input is set to robust.");
+    throw NonFiniteInput(
+        "component " + std::to_string(index + 1) + " is " + what +
+            "; only finite numbers are taken unless non-finite input is set to robust.",
+        index);
   }
 
   [[nodiscard]] static StepInfo info(double norm, double kept, double clipped_share,

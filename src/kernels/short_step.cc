@@ -50,7 +50,7 @@ class ShortStep {
   HWY_INLINE void Update(const Op& op, double tau, Seen& seen) const {
     const Tag<T> d;
     const V max = hn::Set(d, std::numeric_limits<T>::max());
-    const V eta = hn::Set(d, static_cast<T>(mode_.eta));
+    const V eta = hn::Set(d, static_cast<T>(run_.eta));
     const V inverse_tau = hn::Set(d, static_cast<T>(1 / tau));
     LaneSquares moved;
     moved.Clear();
@@ -60,7 +60,7 @@ class ShortStep {
       const V r = hn::Min(hn::Max(op(d, m, g, hn::Sub(g, m), clipped), hn::Neg(max)), max);
       if constexpr (kMoves) moved.Add(d, hn::Mul(hn::Sub(r, m), inverse_tau), k);
       StoreFirst(r, d, run_.m + i, count);
-      if (run_.w != nullptr) {
+      if (run_.steps()) {
         const V w = LoadFirst(d, run_.w + i, count);
         StoreFirst(hn::Sub(w, hn::Mul(eta, r)), d, run_.w + i, count);
       }

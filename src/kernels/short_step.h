@@ -2,7 +2,8 @@
 // up with zeros would cost more than the step itself.
 //
 // Same operations in the same order, same bits. They are for ordinary runs alone, those whose
-// increments are finite and need no scaling; what is not goes the general way (step.h).
+// increments are finite and need no scaling, whose w neither shrinks nor decays, and which start in
+// the first lane; what is not goes the general way (step.h).
 #pragma once
 
 #include <cmath>

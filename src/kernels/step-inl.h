@@ -73,12 +73,13 @@ class LaneSquares {
   }
 #endif
 
-  HWY_INLINE void AddTo(double* lanes) const {
+  HWY_INLINE void Load(const double* lanes) {
     const DoubleTag d;
-    for (size_t k = 0; k < kVectors<double>; ++k) {
-      double* const to = lanes + k * hn::Lanes(d);
-      hn::StoreU(hn::Add(hn::LoadU(d, to), acc_[k]), d, to);
-    }
+    for (size_t k = 0; k < kVectors<double>; ++k) acc_[k] = hn::LoadU(d, lanes + k * hn::Lanes(d));
+  }
+  HWY_INLINE void Store(double* lanes) const {
+    const DoubleTag d;
+    for (size_t k = 0; k < kVectors<double>; ++k) hn::StoreU(acc_[k], d, lanes + k * hn::Lanes(d));
   }
 
   // sum_lanes() of them, in registers.
@@ -175,12 +176,6 @@ struct Sign {
 struct Sums {
   LaneSquares squares, moved;
   size_t clipped;
-
-  HWY_INLINE void Clear() {
-    squares.Clear();
-    moved.Clear();
-    clipped = 0;
-  }
 };
 
 }  // namespace medgrad::kernels::HWY_NAMESPACE

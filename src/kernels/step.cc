@@ -19,24 +19,10 @@ class Pass {
       : op_(op), scalar_(scalar), mode_(mode), tau_(tau), tally_(tally) {}
 
   void Over(const Run<T>& run) {
-    const Op op = op_;
-    const Constants constants(mode_, tau_);
-    Sums sums;
-    sums.Clear();
-    T* m = run.m;
-    const T* g = run.g;
-    T* w = run.w;
-    for (size_t blocks = run.n / kLanes; blocks > 0; --blocks) {
-      hwy::Prefetch(m + kAhead);
-      hwy::Prefetch(g + kAhead);
-      if (kWrites && w != nullptr) hwy::Prefetch(w + kAhead);
-      if (HWY_UNLIKELY(!Block(op, constants, m, g, w, sums))) Slow({m, g, w, kLanes});
-      m += kLanes;
-      g += kLanes;
-      if (w != nullptr) w += kLanes;
-    }
-    Keep(sums);
-    if (run.n % kLanes != 0) Tail({m, g, w, run.n % kLanes});
+    Run<T> rest = run;
+    if (run.lane != 0) Part(First(rest, std::min(run.n, kLanes - run.lane)));
+    if (rest.n >= kLanes) Body(First(rest, rest.n - rest.n % kLanes));
+    if (rest.n != 0) Part(rest);
   }
 
  private:
@@ -47,11 +33,59 @@ class Pass {
   using V = hn::Vec<Tag<T>>;
 
   struct Constants {
-    Constants(Mode mode, double tau)
-        : cold(mode.cold), eta(static_cast<T>(mode.eta)), inverse_tau(static_cast<T>(1 / tau)) {}
-    bool cold;
-    T eta, inverse_tau;
+    Constants(const Run<T>& run, Mode mode, double tau)
+        : cold(mode.cold),
+          steps(run.steps()),
+          decays(run.decays()),
+          eta(static_cast<T>(run.eta)),
+          shrink(static_cast<T>(run.shrink)),
+          decay(static_cast<T>(run.decay)),
+          inverse_tau(static_cast<T>(1 / tau)) {}
+    bool cold, steps, decays;
+    T eta, shrink, decay, inverse_tau;
   };
+
+  // Takes the first n components off a run.
+  static Run<T> First(Run<T>& run, size_t n) {
+    Run<T> first = run;
+    first.n = n;
+    run.m += n;
+    run.g += n;
+    if (run.w != nullptr) run.w += n;
+    run.n -= n;
+    run.lane = (run.lane + n) % kLanes;
+    return first;
+  }
+
+  // Whole blocks.
+  HWY_INLINE void Body(const Run<T>& run) {
+    const Op op = op_;
+    const Constants constants(run, mode_, tau_);
+    Sums sums;
+    Resume(sums);
+    T* m = run.m;
+    const T* g = run.g;
+    T* w = run.w;
+    for (size_t blocks = run.n / kLanes; blocks > 0; --blocks) {
+      hwy::Prefetch(m + kAhead);
+      hwy::Prefetch(g + kAhead);
+      if (kWrites && w != nullptr) hwy::Prefetch(w + kAhead);
+      if (HWY_UNLIKELY(!Block(op, constants, m, g, w, sums))) {
+        Keep(sums);
+        Run<T> block = run;
+        block.m = m;
+        block.g = g;
+        block.w = w;
+        block.n = kLanes;
+        Slow(block);
+        Resume(sums);
+      }
+      m += kLanes;
+      g += kLanes;
+      if (w != nullptr) w += kLanes;
+    }
+    Keep(sums);
+  }
 
   // kLanes components at once; false, with nothing done, where one is out of range.
   static HWY_INLINE bool Block(const Op& op, const Constants& constants, T* HWY_RESTRICT pm,
@@ -63,6 +97,9 @@ class Pass {
     for (size_t k = 0; k < kVectors<T>; ++k) {
       m[k] = constants.cold ? hn::Zero(d) : hn::LoadU(d, pm + k * kN);
       g[k] = hn::LoadU(d, pg + k * kN);
+      if (constants.decays) {
+        g[k] = hn::Add(g[k], hn::Mul(hn::Set(d, constants.decay), hn::LoadU(d, pw + k * kN)));
+      }
       v[k] = hn::Sub(g[k], m[k]);
       fine = hn::And(fine, InRange(d, v[k]));
     }
@@ -77,8 +114,8 @@ class Pass {
           sums.moved.Add(d, moved, k);
         }
         hn::StoreU(r, d, pm + k * kN);
-        if (pw != nullptr) {
-          const V w = hn::LoadU(d, pw + k * kN);
+        if (constants.steps) {
+          const V w = hn::Mul(hn::Set(d, constants.shrink), hn::LoadU(d, pw + k * kN));
           hn::StoreU(hn::Sub(w, hn::Mul(hn::Set(d, constants.eta), r)), d, pw + k * kN);
         }
       }
@@ -86,24 +123,22 @@ class Pass {
     return true;
   }
 
-  // The rest of a run, filled up with zeros: those have v = 0 and count for nothing.
-  HWY_NOINLINE void Tail(const Run<T>& rest) {
+  // Less than a block, in its lanes; zeros in the others have v = 0 and count for nothing.
+  HWY_NOINLINE void Part(const Run<T>& part) {
     T m[kLanes] = {}, g[kLanes] = {}, w[kLanes] = {};
-    for (size_t i = 0; i < rest.n; ++i) {
-      if (!mode_.cold) m[i] = rest.m[i];
-      g[i] = rest.g[i];
-      if (rest.w != nullptr) w[i] = rest.w[i];
+    for (size_t i = 0; i < part.n; ++i) {
+      if (!mode_.cold) m[part.lane + i] = part.m[i];
+      g[part.lane + i] = part.g[i];
+      if (part.w != nullptr) w[part.lane + i] = part.w[i];
     }
     Sums sums;
-    sums.Clear();
-    if (!Block(op_, Constants(mode_, tau_), m, g, rest.w != nullptr ? w : nullptr, sums)) {
-      return Slow(rest);
-    }
+    Resume(sums);
+    if (!Block(op_, Constants(part, mode_, tau_), m, g, w, sums)) return Slow(part);
     Keep(sums);
     if constexpr (kWrites) {
-      for (size_t i = 0; i < rest.n; ++i) {
-        rest.m[i] = m[i];
-        if (rest.w != nullptr) rest.w[i] = w[i];
+      for (size_t i = 0; i < part.n; ++i) {
+        part.m[i] = m[part.lane + i];
+        if (part.steps()) part.w[i] = w[part.lane + i];
       }
     }
   }
@@ -112,9 +147,16 @@ class Pass {
     scalar_block(block, mode_, scalar_, kMeasures, kWrites, tau_, tally_);
   }
 
+  // The sums go on where the tally is, so that every lane adds up its terms in their order, however
+  // a vector is cut into runs.
+  HWY_INLINE void Resume(Sums& sums) const {
+    if constexpr (kMeasures) sums.squares.Load(tally_.increment.mid);
+    if constexpr (kMoves) sums.moved.Load(tally_.moved);
+    sums.clipped = 0;
+  }
   HWY_INLINE void Keep(const Sums& sums) {
-    if constexpr (kMeasures) sums.squares.AddTo(tally_.increment.mid);
-    if constexpr (kMoves) sums.moved.AddTo(tally_.moved);
+    if constexpr (kMeasures) sums.squares.Store(tally_.increment.mid);
+    if constexpr (kMoves) sums.moved.Store(tally_.moved);
     tally_.clipped += sums.clipped;
   }
 
@@ -210,11 +252,16 @@ HWY_EXPORT(FirstNonFiniteF64);
 namespace {
 
 template <class T, class Op>
-void scalar_run(const Run<T>& run, Mode mode, const Op& op, bool measures, Tally& tally) {
-  for (std::size_t i = 0; i < run.n; i += kLanes) {
-    const Run<T> block{run.m + i, run.g + i, run.w == nullptr ? nullptr : run.w + i,
-                       std::min(kLanes, run.n - i)};
+void scalar_run(Run<T> run, Mode mode, const Op& op, bool measures, Tally& tally) {
+  while (run.n > 0) {
+    Run<T> block = run;
+    block.n = std::min(kLanes - run.lane, run.n);
     scalar_block(block, mode, op, measures, true, 1.0, tally);
+    run.m += block.n;
+    run.g += block.n;
+    if (run.w != nullptr) run.w += block.n;
+    run.n -= block.n;
+    run.lane = 0;
   }
 }
 
@@ -292,7 +339,7 @@ template <class T>
 void increment(const Run<T>& run, Mode mode, T* v) {
   for (std::size_t i = 0; i < run.n; ++i) {
     const double m = mode.cold ? 0.0 : static_cast<double>(run.m[i]);
-    const double g = static_cast<double>(run.g[i]);
+    const double g = static_cast<double>(taken(run, i));
     v[i] = std::isnan(g) ? T{0} : static_cast<T>(finite<T>(finite<T>(g) - m));
   }
 }
@@ -303,7 +350,7 @@ void advance(const Run<T>& run, Mode mode, const T* v) {
     const double m = mode.cold ? 0.0 : static_cast<double>(run.m[i]);
     const double step = static_cast<double>(v[i]);
     run.m[i] = static_cast<T>(std::isfinite(step) ? finite<T>(m + step) : m);
-    if (run.w != nullptr) run.w[i] = static_cast<T>(run.w[i] - static_cast<T>(mode.eta) * run.m[i]);
+    follow_m(run, i);
   }
 }
 

@@ -3,7 +3,7 @@
 // In all of them g is the new vector, m the tracked one (taken as 0 where `cold`), v = g - m the
 // increment. A NaN in g leaves its component of m as it was, +-Inf counts as the largest finite
 // number of its sign; both are counted. Whatever comes in, the m that is written is finite. Where w
-// is given, w <- w - eta m follows in the same pass.
+// is given, g stands for g + decay w, and w <- shrink w - eta m follows in the same pass.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,18 @@ struct Run {
   const T* g;  // read
   T* w;        // read and written; nullptr for none
   std::size_t n;
+  double eta = 0, shrink = 1;  // w is only read where eta = 0 and shrink = 1
+  double decay = 0;
+  // The lane of its first component. Runs that follow each other, each starting in the lane where
+  // the last one ended, give the bits of a single one.
+  std::size_t lane = 0;
+
+  [[nodiscard]] bool steps() const { return w != nullptr && (eta != 0 || shrink != 1); }
+  [[nodiscard]] bool decays() const { return w != nullptr && decay != 0; }
 };
 
 struct Mode {
   bool cold = false;
-  double eta = 0;
 };
 
 // What a pass saw; passes over further runs add to it.

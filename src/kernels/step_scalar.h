@@ -64,13 +64,27 @@ struct ScalarSign {
   }
 };
 
-// Runs `op` over n components, n <= kLanes: component i belongs to lane i.
+// What goes into a step as g.
+template <class T>
+[[nodiscard]] inline T taken(const Run<T>& run, std::size_t i) {
+  return run.decays() ? run.g[i] + static_cast<T>(run.decay) * run.w[i] : run.g[i];
+}
+
+// w <- shrink w - eta m.
+template <class T>
+inline void follow_m(const Run<T>& run, std::size_t i) {
+  if (!run.steps()) return;
+  run.w[i] = static_cast<T>(run.shrink) * run.w[i] - static_cast<T>(run.eta) * run.m[i];
+}
+
+// Runs `op` over n components that lie within kLanes lanes.
 template <class T, class Op>
 void scalar_block(const Run<T>& run, Mode mode, const Op& op, bool measures, bool writes,
                   double tau, Tally& tally) {
   for (std::size_t i = 0; i < run.n; ++i) {
     const double m = mode.cold ? 0.0 : static_cast<double>(run.m[i]);
-    const double raw = static_cast<double>(run.g[i]);
+    const double raw = static_cast<double>(taken(run, i));
+    const std::size_t lane = run.lane + i;
     double r = m;
     if (std::isnan(raw)) {
       ++tally.nan;
@@ -80,15 +94,15 @@ void scalar_block(const Run<T>& run, Mode mode, const Op& op, bool measures, boo
       bool clipped = false;
       r = finite<T>(op(m, g, clipped));
       tally.clipped += clipped ? 1 : 0;
-      if (measures) tally.increment.add_difference(i, g, m);
+      if (measures) tally.increment.add_difference(lane, g, m);
       if constexpr (Op::kMoves) {
         const double moved = (r - m) / tau;
-        tally.moved[i] += moved * moved;
+        tally.moved[lane] += moved * moved;
       }
     }
     if (!writes) continue;
     run.m[i] = static_cast<T>(r);
-    if (run.w != nullptr) run.w[i] = static_cast<T>(run.w[i] - static_cast<T>(mode.eta) * run.m[i]);
+    follow_m(run, i);
   }
 }
 

@@ -7,7 +7,9 @@
 #include <numbers>
 #include <string>
 
+#include "kernels/adapt.h"
 #include "medgrad/error.h"
+#include "medgrad/thread_pool.h"
 
 namespace medgrad {
 namespace {
@@ -275,16 +277,40 @@ void Optimizer::approach(const SampleGradient& method, const Rows<double>& gradi
 void Optimizer::adapt(const AdaptiveGradient& method, std::span<double> w, double eta,
                       std::span<const double> g) {
   online_->update(g);
-  const std::span<const double> m = online_->estimate();
-  const double t = static_cast<double>(steps_);
-  const double first = 1 - std::pow(method.beta1, t), second = 1 - std::pow(method.beta2, t);
-  for (std::size_t j = 0; j < w.size(); ++j) {
-    if (std::isnan(g[j])) continue;  // no observation
-    const double seen = std::min(std::abs(g[j]), kLargest);
-    // The root of v is what is kept: it cannot overflow where g^2 does.
-    v_[j] = std::hypot(std::sqrt(method.beta2) * v_[j], std::sqrt(1 - method.beta2) * seen);
-    w[j] -= eta * (m[j] / (v_[j] / std::sqrt(second) + method.epsilon) / first);
-  }
+  const AdaptiveBlock<double> block{online_->estimate(), g, v_, w, eta};
+  adaptive_step<double>(method, steps_, {&block, 1});
 }
+
+template <Real T>
+void adaptive_step(const AdaptiveGradient& method, std::uint64_t t,
+                   std::span<const AdaptiveBlock<T>> blocks, ThreadPool* pool) {
+  const double now = static_cast<double>(t);
+  const double first = 1 - std::pow(method.beta1, now), second = 1 - std::pow(method.beta2, now);
+  std::size_t total = 0;
+  for (const auto& block : blocks) total += block.w.size();
+  const Chunks chunks = chunks_for(total);
+  for_each(pool, chunks.count, [&](std::size_t c) {
+    std::size_t start = 0;
+    for (const AdaptiveBlock<T>& block : blocks) {
+      const std::size_t n = block.w.size();
+      const std::size_t from = std::max(chunks.begin(c), start),
+                        to = std::min(chunks.end(c), start + n);
+      if (from < to) {
+        const std::size_t at = from - start;
+        kernels::adapt<T>({block.m.data() + at, block.g.data() + at, block.v.data() + at,
+                           block.w.data() + at, to - from},
+                          {method.beta2, method.epsilon, block.eta / first, std::sqrt(second),
+                           block.shrink, block.decay});
+      }
+      start += n;
+      if (start >= chunks.end(c)) break;
+    }
+  });
+}
+
+template void adaptive_step(const AdaptiveGradient&, std::uint64_t,
+                            std::span<const AdaptiveBlock<float>>, ThreadPool*);
+template void adaptive_step(const AdaptiveGradient&, std::uint64_t,
+                            std::span<const AdaptiveBlock<double>>, ThreadPool*);
 
 }  // namespace medgrad

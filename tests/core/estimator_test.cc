@@ -219,7 +219,7 @@ TYPED_TEST(EstimatorTest, Limits) {
   EXPECT_EQ((estimate<T>(ProximalPoint{L2{}, 1e30}, stream)), stream.back());
 }
 
-// Many blocks are one vector: the same norm, hence the same step up to the rounding of the norm.
+// Many blocks are one vector, bit for bit.
 TYPED_TEST(EstimatorTest, BlocksAreOneVector) {
   using T = TypeParam;
   std::mt19937_64 rng(18);
@@ -234,19 +234,72 @@ TYPED_TEST(EstimatorTest, BlocksAreOneVector) {
     std::size_t at = 0;
     for (const std::size_t s : sizes) {
       blocks.push_back({std::span<T>(parts).subspan(at, s), view(g).subspan(at, s),
-                        std::span<T>(w).subspan(at, s)});
+                        std::span<T>(w).subspan(at, s), 1});
       at += s;
     }
     const Block<T> one{whole, g, {}};
     const StepInfo a = step<T>(method, {&one, 1}, {}, workspace);
-    const StepInfo b = step<T>(method, blocks, {.eta = 1}, workspace);
-    EXPECT_NEAR(a.increment_norm, b.increment_norm, 1e-12 * a.increment_norm);
-    EXPECT_NEAR(a.effective_beta, b.effective_beta, 1e-6);
+    const StepInfo b = step<T>(method, blocks, {}, workspace);
+    EXPECT_EQ(a.increment_norm, b.increment_norm);
+    EXPECT_EQ(a.effective_beta, b.effective_beta);
     EXPECT_EQ(a.clipped_share, b.clipped_share);
     for (std::size_t i = 0; i < total; ++i) {
-      ASSERT_NEAR(whole[i], parts[i], slack<T>(std::fabs(whole[i])));
+      ASSERT_EQ(whole[i], parts[i]);
       ASSERT_EQ(w[i], T{1} - parts[i]);
     }
+  }
+}
+
+// A block's decay is g + decay w, its shrinking w <- shrink w - eta m: the same bits as doing
+// either by hand, and other blocks are left alone.
+TYPED_TEST(EstimatorTest, WeightDecay) {
+  using T = TypeParam;
+  std::mt19937_64 rng(19);
+  const std::size_t n = 20'011, cut = 5'003;
+  const T decay{0.25}, shrink{0.5}, eta{0.125};
+  const auto g = random_vector<T>(rng, n, 0), w0 = random_vector<T>(rng, n, 0),
+             m0 = random_vector<T>(rng, n, 0);
+  for (const OnlineMethod& method : all_methods()) {
+    for (const NonFinite policy : {NonFinite::reject, NonFinite::robust}) {
+      std::vector<T> m = m0, w = w0, by_hand = m0, decayed = g;
+      for (std::size_t i = cut; i < n; ++i) decayed[i] += decay * w0[i];
+      const auto head = [&](auto& x) { return std::span(x).first(cut); };
+      const auto tail = [&](auto& x) { return std::span(x).subspan(cut); };
+      const Block<T> blocks[] = {{head(m), view(g).first(cut), head(w), 1},
+                                 {tail(m), view(g).subspan(cut), tail(w), eta, shrink, decay}};
+      Workspace<T> workspace;
+      const Block<T> plain{by_hand, decayed};
+      const StepInfo a = step<T>(method, {&plain, 1}, {.non_finite = policy}, workspace);
+      const StepInfo b = step<T>(method, blocks, {.non_finite = policy}, workspace);
+      EXPECT_EQ(a.increment_norm, b.increment_norm);
+      EXPECT_EQ(a.effective_beta, b.effective_beta);
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_EQ(m[i], by_hand[i]);
+        ASSERT_EQ(w[i], i < cut ? w0[i] - m[i] : shrink * w0[i] - eta * m[i]);
+      }
+    }
+  }
+}
+
+// Where w decays, a w that is not finite is input that is not finite.
+TYPED_TEST(EstimatorTest, RejectsAWeightThatIsNotFinite) {
+  using T = TypeParam;
+  for (const OnlineMethod& method : all_methods()) {
+    std::vector<T> m(40, T{1}), g(40, T{2}), w(40, T{3});
+    w[7] = std::numeric_limits<T>::quiet_NaN();
+    const std::vector<T> before = m;
+    const Block<T> block{m, g, w, 0.1, 1, 0.5};
+    Workspace<T> workspace;
+    try {
+      step<T>(method, {&block, 1}, {}, workspace);
+      FAIL();
+    } catch (const NonFiniteInput& error) {
+      EXPECT_EQ(error.index(), 7U);
+    }
+    EXPECT_EQ(m, before);
+    EXPECT_EQ(w[6], T{3});
+    step<T>(method, {&block, 1}, {.non_finite = NonFinite::robust}, workspace);
+    for (const T x : m) EXPECT_TRUE(std::isfinite(x));
   }
 }
 

@@ -41,7 +41,7 @@ template <class T>
 Outcome<T> take(const OnlineMethod& method, Outcome<T> from, const std::vector<T>& g, bool general,
                 bool with_w, StepOptions options) {
   Workspace<T> workspace;
-  const Block<T> blocks[] = {{from.m, g, with_w ? std::span<T>(from.w) : std::span<T>()}, {}};
+  const Block<T> blocks[] = {{from.m, g, with_w ? std::span<T>(from.w) : std::span<T>(), 0.01}, {}};
   from.info = step<T>(method, {blocks, general ? 2u : 1u}, options, workspace);
   return from;
 }
@@ -88,8 +88,7 @@ TYPED_TEST(ShortStepTest, SameBitsAsTheGeneralWayOnEveryTarget) {
         const Outcome<T> from{mixed_vector<T>(rng, n, true), random_vector<T>(rng, n, 0), {}};
         const std::vector<T> g = mixed_vector<T>(rng, n, false);
         const bool with_w = rng() % 2 == 0;
-        const StepOptions options{.eta = 0.01,
-                                  .start = rng() % 4 == 0 ? Start::cold : Start::warm,
+        const StepOptions options{.start = rng() % 4 == 0 ? Start::cold : Start::warm,
                                   .non_finite = NonFinite::robust};
         kernels::force_simd_target(kernels::simd_targets().front());
         const Outcome<T> expected = take(method, from, g, true, with_w, options);
@@ -112,9 +111,9 @@ TYPED_TEST(ShortStepTest, RejectNamesTheComponentAndChangesNothing) {
     std::vector<T> g = random_vector<T>(rng, 10, 0);
     g[6] = -std::numeric_limits<T>::infinity();
     Workspace<T> workspace;
-    const Block<T> block{after.m, g, after.w};
+    const Block<T> block{after.m, g, after.w, 1};
     try {
-      step<T>(method, {&block, 1}, {.eta = 1}, workspace);
+      step<T>(method, {&block, 1}, {}, workspace);
       FAIL() << "no error";
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("component 7 is -inf"), std::string::npos);

@@ -40,9 +40,11 @@ void run_simd(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
 
 template <class T>
 void run_scalar(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
-  for (std::size_t i = 0; i < run.n; i += kLanes) {
-    const Run<T> block{run.m + i, run.g + i, run.w ? run.w + i : nullptr,
-                       std::min(kLanes, run.n - i)};
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < run.n; i = next) {
+    next = std::min(run.n, (run.lane + i) / kLanes * kLanes + kLanes - run.lane);
+    const Run<T> block{run.m + i,  run.g + i, run.w ? run.w + i : nullptr, next - i, run.eta,
+                       run.shrink, run.decay, (run.lane + i) % kLanes};
     switch (kernel) {
       case Kernel::measure:
         scalar_block(block, mode, ScalarMeasure{}, true, false, 1, tally);
@@ -63,13 +65,22 @@ void run_scalar(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
   }
 }
 
+// How a run lies and what its w does.
+struct Shape {
+  std::size_t offset = 0, lane = 0;
+  bool with_w = true;
+  double shrink = 1, decay = 0;
+};
+
 template <class T, class RunKernel>
 Result<T> apply(const RunKernel& run_kernel, std::vector<T> m, const std::vector<T>& g,
-                std::vector<T> w, std::size_t offset, Mode mode, bool with_w) {
+                std::vector<T> w, const Shape& shape, Mode mode) {
   Result<T> result{std::move(m), std::move(w), {}};
-  run_kernel(Run<T>{result.m.data() + offset, g.data() + offset,
-                    with_w ? result.w.data() + offset : nullptr, g.size() - offset},
-             mode, result.tally);
+  const std::size_t at = shape.offset;
+  run_kernel(
+      Run<T>{result.m.data() + at, g.data() + at, shape.with_w ? result.w.data() + at : nullptr,
+             g.size() - at, 0.01, shape.shrink, shape.decay, shape.lane},
+      mode, result.tally);
   return result;
 }
 
@@ -110,17 +121,18 @@ TYPED_TEST(StepKernelTest, EveryTargetAgreesWithTheScalarReference) {
           wild ? wild_vector<T>(rng, n + offset, false) : random_vector<T>(rng, n + offset, 0);
       const auto w = random_vector<T>(rng, n + offset, 0);
       for (const Kernel kernel : kAll) {
-        for (const Mode mode : {Mode{false, 0.01}, Mode{true, 0.01}}) {
-          const bool with_w = n % 2 == 0;
+        for (const Mode mode : {Mode{false}, Mode{true}}) {
+          const Shape shape{offset, n * 5 % 16, n % 2 == 0, n % 4 == 0 ? 1 : 0.99,
+                            n % 6 == 0 ? 0.1 : 0};
           const auto expected =
               apply<T>([&](const Run<T>& r, Mode o, Tally& t) { run_scalar(kernel, r, o, t); }, m,
-                       g, w, offset, mode, with_w);
+                       g, w, shape, mode);
           Result<T> first;
           for (const std::string& target : simd_targets()) {
             force_simd_target(target);
             const auto got =
                 apply<T>([&](const Run<T>& r, Mode o, Tally& t) { run_simd(kernel, r, o, t); }, m,
-                         g, w, offset, mode, with_w);
+                         g, w, shape, mode);
             SCOPED_TRACE(target + " n=" + std::to_string(n) + " kernel=" +
                          std::to_string(static_cast<int>(kernel)) + (wild ? " wild" : ""));
             for (std::size_t i = 0; i < m.size(); ++i) {
@@ -139,6 +151,34 @@ TYPED_TEST(StepKernelTest, EveryTargetAgreesWithTheScalarReference) {
             EXPECT_EQ(std::memcmp(&first.tally, &got.tally, sizeof(Tally)), 0);
           }
         }
+      }
+    }
+  }
+}
+
+// Runs that follow each other, lane after lane, are one run.
+TYPED_TEST(StepKernelTest, CutsDoNotShow) {
+  using T = TypeParam;
+  std::mt19937_64 rng(8);
+  for (std::size_t n = 1; n < 120; n += 7) {
+    const auto m = random_vector<T>(rng, n, 0), g = random_vector<T>(rng, n, 0),
+               w = random_vector<T>(rng, n, 0);
+    for (const Kernel kernel : kAll) {
+      const Result<T> whole = apply<T>(
+          [&](const Run<T>& r, Mode o, Tally& t) { run_simd(kernel, r, o, t); }, m, g, w, {}, {});
+      for (std::size_t cut = 0; cut <= n; cut += 3) {
+        Result<T> parts{m, w, {}};
+        const auto part = [&](std::size_t from, std::size_t to) {
+          run_simd<T>(kernel,
+                      {parts.m.data() + from, g.data() + from, parts.w.data() + from, to - from,
+                       0.01, 1, 0, from % kLanes},
+                      {}, parts.tally);
+        };
+        part(0, cut / 2);
+        part(cut / 2, cut);
+        part(cut, n);
+        ASSERT_TRUE(same_bits<T>(whole.m, parts.m) && same_bits<T>(whole.w, parts.w));
+        ASSERT_EQ(std::memcmp(&whole.tally, &parts.tally, sizeof(Tally)), 0) << n << " " << cut;
       }
     }
   }

@@ -1,0 +1,66 @@
+// Adam's step: every target gives the bits of the formula, one component at a time.
+#include "kernels/adapt.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/simd.h"
+#include "testing.h"
+
+namespace medgrad::kernels {
+namespace {
+
+using testing::random_vector;
+using testing::same_bits;
+
+template <class T>
+class AdaptKernelTest : public ::testing::Test {
+ protected:
+  void TearDown() override { force_simd_target(simd_targets().front()); }
+};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(AdaptKernelTest, Types);
+
+template <class T>
+void by_formula(const AdaptRun<T>& run, const Adapt& how) {
+  const T keep = static_cast<T>(how.beta2), take = static_cast<T>(1 - how.beta2);
+  for (std::size_t i = 0; i < run.n; ++i) {
+    const T g = how.decay != 0 ? run.g[i] + static_cast<T>(how.decay) * run.w[i] : run.g[i];
+    if (!std::isnan(g)) {
+      const T seen = std::min(std::fabs(g), std::sqrt(std::numeric_limits<T>::max()) / 2);
+      run.v[i] = keep * run.v[i] + take * seen * seen;
+    }
+    const T size = std::sqrt(run.v[i]) / static_cast<T>(how.root) + static_cast<T>(how.epsilon);
+    run.w[i] = static_cast<T>(how.shrink) * run.w[i] - static_cast<T>(how.rate) * run.m[i] / size;
+  }
+}
+
+TYPED_TEST(AdaptKernelTest, EveryTargetGivesTheFormula) {
+  using T = TypeParam;
+  using Limits = std::numeric_limits<T>;
+  std::mt19937_64 rng(3);
+  for (std::size_t n = 0; n < 70; ++n) {
+    const auto m = random_vector<T>(rng, n, 0), w = random_vector<T>(rng, n, 0);
+    auto g = random_vector<T>(rng, n, 0), v = random_vector<T>(rng, n, 0);
+    for (T& x : v) x = x * x;
+    const T wild[] = {Limits::quiet_NaN(), Limits::infinity(),   -Limits::infinity(),
+                      Limits::max(),       Limits::denorm_min(), T{0}};
+    for (std::size_t k = 0; k < 6 && k < n; ++k) g[(k * 11 + n) % n] = wild[k];
+    for (const Adapt how : {Adapt{0.999, 1e-8, 0.01, 0.5, 1, 0}, Adapt{0.9, 1e-3, 1, 1, 0.9, 0.1},
+                            Adapt{0, 1e-8, 1, 1, 1, 0}}) {
+      std::vector<T> expected_v = v, expected_w = w;
+      by_formula<T>({m.data(), g.data(), expected_v.data(), expected_w.data(), n}, how);
+      for (const T x : expected_v) EXPECT_TRUE(std::isfinite(x));
+      for (const T x : expected_w) EXPECT_TRUE(std::isfinite(x));
+      for (const std::string& target : simd_targets()) {
+        force_simd_target(target);
+        std::vector<T> got_v = v, got_w = w;
+        adapt<T>({m.data(), g.data(), got_v.data(), got_w.data(), n}, how);
+        EXPECT_TRUE(same_bits<T>(expected_v, got_v) && same_bits<T>(expected_w, got_w))
+            << target << " n=" << n;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace medgrad::kernels
