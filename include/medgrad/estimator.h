@@ -53,6 +53,13 @@ using OnlineMethod = std::variant<ProximalPoint, Subgradient, ClippedMean>;
 template <Real T>
 void validate(const OnlineMethod& method);
 
+// tau of a method; 0 for ClippedMean, which has none, and which set_tau() leaves alone. set_tau()
+// throws Error unless 0 < tau < inf.
+[[nodiscard]] double tau_of(const OnlineMethod& method);
+void set_tau(OnlineMethod& method, double tau);
+// Everything else about it, in one line: what two methods of equal lines remember can be exchanged.
+[[nodiscard]] std::string describe(const OnlineMethod& method);
+
 // What a non-finite component of g means.
 enum class NonFinite : std::uint8_t {
   reject,  // an Error that names the index; m and w are left as they were

@@ -107,6 +107,17 @@ void validate(const OnlineMethod& method) {
       method);
 }
 
+double tau_of(const OnlineMethod& method) {
+  return std::visit(Overloaded{[](const ClippedMean&) { return 0.0; },
+                               [](const auto& m) { return m.tau; }},
+                    method);
+}
+
+void set_tau(OnlineMethod& method, double tau) {
+  check_positive("tau", tau);
+  std::visit(Overloaded{[](ClippedMean&) {}, [&](auto& m) { m.tau = tau; }}, method);
+}
+
 template <Real T>
 OnlineEstimator<T>::OnlineEstimator(OnlineMethod method, std::size_t dimension,
                                     EstimatorOptions options)
@@ -199,10 +210,7 @@ void OnlineEstimator<T>::reset(std::span<const T> m) {
 
 template <Real T>
 void OnlineEstimator<T>::set_tau(double tau) {
-  check_positive("tau", tau);
-  std::visit(Overloaded{[&](ProximalPoint& m) { m.tau = tau; },
-                        [&](Subgradient& m) { m.tau = tau; }, [](ClippedMean&) {}},
-             method_);
+  medgrad::set_tau(method_, tau);
 }
 
 template void validate<float>(const OnlineMethod&);

@@ -15,6 +15,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "core/overloaded.h"
 #include "kernels/step.h"
 #include "medgrad/error.h"
 #include "medgrad/estimator.h"
@@ -25,41 +26,21 @@ namespace {
 constexpr char kMagic[8] = {'m', 'e', 'd', 'g', 'r', 'a', 'd', 'S'};
 constexpr std::uint32_t kFormat = 1, kByteOrder = 0x01020304;
 
-// Everything about a method but tau: equal lines mean interchangeable states.
-struct Describe {
-  std::ostringstream out;
+void describe_distance(std::ostream& out, const AnyDistance& d) {
+  out << d.name();
+  if (const auto* lp = std::get_if<Lp>(&d.variant())) out << " p=" << lp->p();
+  if (const auto* huber = std::get_if<Huber>(&d.variant())) out << " mu=" << huber->mu();
+}
 
-  void distance(const AnyDistance& d) {
-    out << d.name();
-    if (const auto* lp = std::get_if<Lp>(&d.variant())) out << " p=" << lp->p();
-    if (const auto* huber = std::get_if<Huber>(&d.variant())) out << " mu=" << huber->mu();
-  }
-  double operator()(const ProximalPoint& m) {
-    out << "proximal-point ";
-    distance(m.distance);
-    return m.tau;
-  }
-  double operator()(const Subgradient& m) {
-    out << "subgradient ";
-    distance(m.distance);
-    return m.tau;
-  }
-  double operator()(const ClippedMean& m) {
-    out << "clipped-mean beta=" << m.beta << " clip=" << m.clip;
-    return 0;
-  }
-};
-
+// Equal lines mean interchangeable states.
 template <Real T>
-std::string describe(const OnlineMethod& method, const EstimatorOptions& options, double& tau) {
-  Describe describe;
-  describe.out << std::hexfloat;
-  tau = std::visit(describe, method);
-  describe.out << (sizeof(T) == 4 ? " float" : " double")
-               << (options.start == Start::cold ? " cold" : " warm")
-               << (options.average ? " averaged" : "")
-               << (options.non_finite == NonFinite::robust ? " robust" : " reject");
-  return describe.out.str();
+std::string describe(const OnlineMethod& method, const EstimatorOptions& options) {
+  std::string line = medgrad::describe(method);
+  line += sizeof(T) == 4 ? " float" : " double";
+  line += options.start == Start::cold ? " cold" : " warm";
+  line += options.average ? " averaged" : "";
+  line += options.non_finite == NonFinite::robust ? " robust" : " reject";
+  return line;
 }
 
 class Writer {
@@ -112,17 +93,34 @@ class Reader {
 
 }  // namespace
 
+std::string describe(const OnlineMethod& method) {
+  std::ostringstream out;
+  out << std::hexfloat;
+  std::visit(Overloaded{[&](const ProximalPoint& m) {
+                          out << "proximal-point ";
+                          describe_distance(out, m.distance);
+                        },
+                        [&](const Subgradient& m) {
+                          out << "subgradient ";
+                          describe_distance(out, m.distance);
+                        },
+                        [&](const ClippedMean& m) {
+                          out << "clipped-mean beta=" << m.beta << " clip=" << m.clip;
+                        }},
+             method);
+  return out.str();
+}
+
 template <Real T>
 void OnlineEstimator<T>::save(std::ostream& out) const {
-  double tau = 0;
-  const std::string what = describe<T>(method_, options_, tau);
+  const std::string what = describe<T>(method_, options_);
   Writer writer(out);
   writer.bytes(kMagic, sizeof kMagic);
   writer.value(kFormat);
   writer.value(kByteOrder);
   writer.value(static_cast<std::uint32_t>(what.size()));
   writer.bytes(what.data(), what.size());
-  writer.value(tau);
+  writer.value(tau_of(method_));
   writer.value(static_cast<std::uint64_t>(m_.size()));
   writer.value(steps_);
   writer.bytes(m_.data(), m_.size() * sizeof(T));
@@ -145,8 +143,7 @@ void OnlineEstimator<T>::load(std::istream& in) {
   if (reader.value<std::uint32_t>() != kByteOrder) {
     throw Error("the saved state comes from a machine with another byte order.");
   }
-  double tau = 0;
-  const std::string expected = describe<T>(method_, options_, tau);
+  const std::string expected = describe<T>(method_, options_);
   const auto length = reader.value<std::uint32_t>();
   std::string what(std::min<std::size_t>(length, 4096), '\0');
   reader.bytes(what.data(), what.size());
@@ -154,7 +151,7 @@ void OnlineEstimator<T>::load(std::istream& in) {
     throw Error("the saved state is of '" + what + "' where this estimator is '" + expected + "'.");
   }
   const bool has_tau = !std::holds_alternative<ClippedMean>(method_);
-  tau = reader.value<double>();
+  const auto tau = reader.value<double>();
   if (has_tau && !(tau > 0 && std::isfinite(tau))) throw Error("the saved state has no valid tau.");
   if (const auto d = reader.value<std::uint64_t>(); d != m_.size()) {
     throw Error("the saved state has " + std::to_string(d) +

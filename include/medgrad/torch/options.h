@@ -1,0 +1,201 @@
+// Options of the libtorch optimisers: one plain value per parameter group.
+//
+// They chain as torch::optim's own do:  MedianSGDOptions(0.1).method(…).weight_decay(1e-4).
+#pragma once
+
+#include <torch/optim/optimizer.h>
+
+#include <cstdint>
+#include <string>
+
+#include "medgrad/estimator.h"
+#include "medgrad/sample.h"
+
+namespace medgrad::torch {
+
+// Which components form the vector whose increment is clipped.
+enum class Scope : std::uint8_t {
+  global,  // all parameters of all groups with this scope: the paper's R^d
+  group,   // the parameters of the group
+  tensor,  // every parameter by itself
+};
+
+// What a gradient with NaN or Inf in it does.
+enum class BadGradient : std::uint8_t {
+  robust,  // a NaN leaves its component of m as it was, +-Inf is clipped like any large value
+  skip,    // the step of its scope is left out and counted; m and w stay as they were
+  raise,   // an Error that names the parameter; m and w stay as they were
+};
+
+// What every optimiser's groups have.
+struct GroupSettings {
+  double lr = 1e-3;
+  double weight_decay = 0;
+  bool decoupled = false;  // weight decay beside the gradient, w <- (1 - lr decay) w - lr m (as
+                           // AdamW does), instead of inside it, g + decay w
+  bool maximize = false;   // ascend: m tracks the gradient as ever, w <- w + lr m
+  Scope scope = Scope::global;
+  BadGradient bad_gradient = BadGradient::robust;
+};
+
+// The options of a group as the optimisers see them.
+class GroupOptions {
+ public:
+  virtual ~GroupOptions() = default;
+  [[nodiscard]] const GroupSettings& settings() const { return settings_; }
+  [[nodiscard]] GroupSettings& settings() { return settings_; }
+
+  // tau of the estimator, which schedules may move; 0 where it has none.
+  [[nodiscard]] virtual double tau() const { return 0; }
+  virtual void set_tau(double) {}
+  // Everything else about the method, in one line: states of equal lines are interchangeable.
+  [[nodiscard]] virtual std::string method_line() const = 0;
+  // Throws Error where a value is out of range.
+  virtual void validate() const;
+
+ protected:
+  GroupSettings settings_;
+};
+
+// The setters, so that they chain in the type of the options.
+template <class Self>
+class ChainedOptions : public ::torch::optim::OptimizerCloneableOptions<Self>, public GroupOptions {
+ public:
+  [[nodiscard]] double lr() const { return settings_.lr; }
+  Self& lr(double value) { return set(settings_.lr, value); }
+  [[nodiscard]] double weight_decay() const { return settings_.weight_decay; }
+  Self& weight_decay(double value) { return set(settings_.weight_decay, value); }
+  [[nodiscard]] bool decoupled() const { return settings_.decoupled; }
+  Self& decoupled(bool value) { return set(settings_.decoupled, value); }
+  [[nodiscard]] bool maximize() const { return settings_.maximize; }
+  Self& maximize(bool value) { return set(settings_.maximize, value); }
+  [[nodiscard]] Scope scope() const { return settings_.scope; }
+  Self& scope(Scope value) { return set(settings_.scope, value); }
+  [[nodiscard]] BadGradient bad_gradient() const { return settings_.bad_gradient; }
+  Self& bad_gradient(BadGradient value) { return set(settings_.bad_gradient, value); }
+
+  // torch::optim's schedulers go through these.
+  [[nodiscard]] double get_lr() const override { return settings_.lr; }
+  void set_lr(const double value) override { settings_.lr = value; }
+
+ protected:
+  template <class V>
+  Self& set(V& field, const V& value) {
+    field = value;
+    return static_cast<Self&>(*this);
+  }
+};
+
+// Options of an optimiser that follows an online estimator.
+class OnlineOptions {
+ public:
+  virtual ~OnlineOptions() = default;
+  [[nodiscard]] virtual OnlineMethod online() const = 0;
+  [[nodiscard]] virtual Start start() const { return Start::warm; }
+};
+
+// m <- online estimator(g), w <- w - lr m. The default is VClip.
+class MedianSGDOptions : public ChainedOptions<MedianSGDOptions>, public OnlineOptions {
+ public:
+  MedianSGDOptions(double lr, OnlineMethod method = ProximalPoint{L2{}, 1.0})  // NOLINT: as torch
+      : method_(std::move(method)) {
+    settings_.lr = lr;
+  }
+  [[nodiscard]] const OnlineMethod& method() const { return method_; }
+  MedianSGDOptions& method(OnlineMethod value) { return set(method_, value); }
+  // m is carried from step to step (warm), or taken as 0 before every step (cold).
+  [[nodiscard]] Start start() const override { return start_; }
+  MedianSGDOptions& start(Start value) { return set(start_, value); }
+
+  [[nodiscard]] OnlineMethod online() const override { return method_; }
+  [[nodiscard]] double tau() const override;
+  void set_tau(double value) override;
+  [[nodiscard]] std::string method_line() const override;
+  void validate() const override;
+
+ private:
+  OnlineMethod method_;
+  Start start_ = Start::warm;
+};
+
+// m <- beta m + (1 - beta) min(1, c/|g|) g, w <- w - lr m (paper, eqn. clipped-sgdm).
+class ClippedSGDOptions : public ChainedOptions<ClippedSGDOptions>, public OnlineOptions {
+ public:
+  ClippedSGDOptions(double lr) { settings_.lr = lr; }  // NOLINT: as torch
+  [[nodiscard]] double beta() const { return method_.beta; }
+  ClippedSGDOptions& beta(double value) { return set(method_.beta, value); }
+  [[nodiscard]] double clip() const { return method_.clip; }
+  ClippedSGDOptions& clip(double value) { return set(method_.clip, value); }
+
+  [[nodiscard]] OnlineMethod online() const override { return method_; }
+  [[nodiscard]] std::string method_line() const override;
+  void validate() const override;
+
+ private:
+  ClippedMean method_;
+};
+
+// w <- w - lr sign(g): a subgradient step of the l1 distance from m = 0.
+class SignSGDOptions : public ChainedOptions<SignSGDOptions>, public OnlineOptions {
+ public:
+  SignSGDOptions(double lr) { settings_.lr = lr; }  // NOLINT: as torch
+  [[nodiscard]] OnlineMethod online() const override { return Subgradient{L1{}, 1}; }
+  [[nodiscard]] Start start() const override { return Start::cold; }
+  [[nodiscard]] std::string method_line() const override;
+};
+
+// m <- online estimator(g), v <- beta2 v + (1 - beta2) g^2,
+// w <- w - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps).
+//
+// Ours, not the paper's, which leaves the gap between clipping and Adam open: a first moment that
+// tracks the median, in Adam's preconditioner. With Squared and tau = 1/beta1 - 1 it is Adam; the
+// other estimators have no bias to correct (beta1 = 0 in the formula). The default is CClip.
+class MedianAdamOptions : public ChainedOptions<MedianAdamOptions>, public OnlineOptions {
+ public:
+  MedianAdamOptions(double lr = 1e-3, OnlineMethod method = ProximalPoint{L1{}, 0.1})  // NOLINT
+      : method_(std::move(method)) {
+    settings_.lr = lr;
+  }
+  [[nodiscard]] const OnlineMethod& method() const { return method_; }
+  MedianAdamOptions& method(OnlineMethod value) { return set(method_, value); }
+  [[nodiscard]] double beta2() const { return beta2_; }
+  MedianAdamOptions& beta2(double value) { return set(beta2_, value); }
+  [[nodiscard]] double eps() const { return eps_; }
+  MedianAdamOptions& eps(double value) { return set(eps_, value); }
+  // 1/(1 + tau) for Squared, 0 for the others.
+  [[nodiscard]] double beta1() const;
+
+  [[nodiscard]] OnlineMethod online() const override { return method_; }
+  [[nodiscard]] double tau() const override;
+  void set_tau(double value) override;
+  [[nodiscard]] std::string method_line() const override;
+  void validate() const override;
+
+ private:
+  OnlineMethod method_;
+  double beta2_ = 0.999, eps_ = 1e-8;
+};
+
+// m <- sample estimator of n gradients at the same w, w <- w - lr m (SMGD; paper, eqn.
+// approx-median-descent). The default is the componentwise median of 5.
+class SampleMedianSGDOptions : public ChainedOptions<SampleMedianSGDOptions> {
+ public:
+  SampleMedianSGDOptions(double lr, SampleMethod method = Median{})  // NOLINT: as torch
+      : method_(std::move(method)) {
+    settings_.lr = lr;
+  }
+  [[nodiscard]] const SampleMethod& method() const { return method_; }
+  SampleMedianSGDOptions& method(SampleMethod value) { return set(method_, value); }
+  // Gradients per step; the same in all groups.
+  [[nodiscard]] std::size_t n() const { return n_; }
+  SampleMedianSGDOptions& n(std::size_t value) { return set(n_, value); }
+
+  [[nodiscard]] std::string method_line() const override;
+  void validate() const override;
+
+ private:
+  SampleMethod method_;
+  std::size_t n_ = 5;
+};
+
+}  // namespace medgrad::torch

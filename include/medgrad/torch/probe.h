@@ -1,0 +1,41 @@
+// How noisy are the gradients of a model? Measured at fixed weights:
+//
+//     gbar = (1/K) sum_k g_k,   errors |g_k - gbar|_2,   and the index alpha of their tails.
+//
+// Two passes over the batches, as holding all gradients would take K times the model: a model with
+// dropout draws it anew in each, and its noise is part of the errors.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "medgrad/tail_index.h"
+
+namespace medgrad::torch {
+
+struct GradientNoise {
+  double gradient_norm = 0;    // |gbar|
+  std::vector<double> errors;  // |g_k - gbar|, in the order of the batches
+  // The tails of single components around their medians (heavy tails move a mean by more than the
+  // noise itself), each divided by its scale; of evenly spaced ones where there are many.
+  TailSummary components;
+  std::optional<TailIndex> norms;  // Hill's estimate for the errors themselves; none below 20
+
+  [[nodiscard]] double quantile(double q) const;  // of the errors, 0 <= q <= 1
+  // One sentence or two: how large the noise is beside the gradient, and what kind it is.
+  [[nodiscard]] std::string verdict() const;
+};
+
+// `loss(k)` is the loss of batch k, 0 <= k < batches, with a graph to go back through. Gradients of
+// `parameters` are overwritten and left undefined; parameters a loss does not reach count as 0.
+// Throws Error for fewer than 2 batches, and where a gradient is not finite.
+[[nodiscard]] GradientNoise probe_gradient_noise(
+    const std::vector<::torch::Tensor>& parameters, std::size_t batches,
+    const std::function<::torch::Tensor(std::size_t)>& loss);
+
+}  // namespace medgrad::torch

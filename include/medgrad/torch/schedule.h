@@ -1,0 +1,48 @@
+// Learning rates that change over a run, and tau with them.
+//
+//     Scheduler scheduler(optimizer, {.lr = {.kind = Schedule::Kind::cosine, .warmup = 100},
+//                                     .tau = {.kind = Schedule::Kind::cosine}, .steps = 10'000});
+//     for (…) { …; optimizer.step(); scheduler.step(); }
+//
+// A schedule is a factor here: lr and tau of every group, as they were when the scheduler was made,
+// are multiplied by its value. torch::optim's own schedulers work too, for lr alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "medgrad/optimize.h"
+#include "medgrad/torch/optim.h"
+
+namespace medgrad::torch {
+
+struct ScheduleOptions {
+  Schedule lr = {};       // constant, step, cosine, … and a linear warm-up (optimize.h)
+  Schedule tau = {};      // the same for tau; leave it out and tau stays
+  std::size_t steps = 1;  // T, for the kinds that need it
+};
+
+class Scheduler {
+ public:
+  // Sets lr and tau for the first step. The optimiser must outlive the scheduler.
+  Scheduler(TrackingOptimizer& optimizer, ScheduleOptions options);
+
+  // Sets them for the next step.
+  void step();
+  [[nodiscard]] std::uint64_t steps() const { return t_; }
+
+  // What the schedule needs to go on bit for bit: t, and lr and tau at its start. Load the
+  // optimiser first.
+  void save(::torch::serialize::OutputArchive& archive) const;
+  void load(::torch::serialize::InputArchive& archive);
+
+ private:
+  void apply();
+
+  TrackingOptimizer& optimizer_;
+  ScheduleOptions options_;
+  std::vector<double> lr_, tau_;  // of the groups, at the start
+  std::uint64_t t_ = 0;
+};
+
+}  // namespace medgrad::torch

@@ -1,0 +1,171 @@
+// Saving and loading: parameters by their place, options included.
+//
+// torch::optim's own archives name parameters by their address and forget options on loading.
+#include <cmath>
+
+#include "medgrad/error.h"
+#include "torch/optim/engine.h"
+
+namespace medgrad::torch {
+namespace {
+
+using ::torch::serialize::InputArchive;
+using ::torch::serialize::OutputArchive;
+
+constexpr std::int64_t kFormat = 1;
+
+std::string numbered(const char* what, std::size_t i) {
+  return std::string(what).append(std::to_string(i));
+}
+
+template <class V>
+void put(OutputArchive& archive, const char* key, const V& value) {
+  archive.write(key, c10::IValue(value));
+}
+
+c10::IValue get(InputArchive& archive, const char* key) {
+  c10::IValue value;
+  if (!archive.try_read(key, value))
+    throw Error(std::string("the file is no saved optimiser of medgrad, or damaged: '")
+                    .append(key)
+                    .append("' is missing."));
+  return value;
+}
+
+InputArchive nested(InputArchive& archive, const std::string& key) {
+  InputArchive inner;
+  if (!archive.try_read(key, inner))
+    throw Error(
+        std::string("the saved optimiser is incomplete: '").append(key).append("' is missing."));
+  return inner;
+}
+
+// A group as it was saved.
+struct SavedGroup {
+  GroupSettings settings;
+  double tau = 0;
+  std::vector<ParameterState> states;  // m undefined where a parameter had none
+};
+
+void put_group(OutputArchive& archive, const GroupOptions& options) {
+  const GroupSettings& s = options.settings();
+  put(archive, "method", options.method_line());
+  put(archive, "tau", options.tau());
+  put(archive, "lr", s.lr);
+  put(archive, "weight_decay", s.weight_decay);
+  put(archive, "decoupled", s.decoupled);
+  put(archive, "maximize", s.maximize);
+  put(archive, "scope", static_cast<std::int64_t>(s.scope));
+  put(archive, "bad_gradient", static_cast<std::int64_t>(s.bad_gradient));
+}
+
+SavedGroup get_group(InputArchive& archive, const GroupOptions& options) {
+  const std::string method = get(archive, "method").toStringRef();
+  if (method != options.method_line())
+    throw Error(std::string("the saved optimiser has the method '")
+                    .append(method)
+                    .append("' where this one has '")
+                    .append(options.method_line())
+                    .append("'."));
+  SavedGroup saved;
+  saved.tau = get(archive, "tau").toDouble();
+  GroupSettings& s = saved.settings;
+  s.lr = get(archive, "lr").toDouble();
+  s.weight_decay = get(archive, "weight_decay").toDouble();
+  s.decoupled = get(archive, "decoupled").toBool();
+  s.maximize = get(archive, "maximize").toBool();
+  s.scope = static_cast<Scope>(get(archive, "scope").toInt());
+  s.bad_gradient = static_cast<BadGradient>(get(archive, "bad_gradient").toInt());
+  return saved;
+}
+
+ParameterState get_state(InputArchive& archive, const Tensor& w) {
+  ParameterState state;
+  state.steps = get(archive, "steps").toInt();
+  const auto read = [&](const char* key, Tensor& to) {
+    Tensor saved;
+    if (!archive.try_read(key, saved)) return;
+    if (saved.sizes() != w.sizes())
+      throw Error("a saved parameter has another shape than the one in its place here.");
+    to = zeros_for(w);
+    if (saved.scalar_type() != to.scalar_type())
+      throw Error("a saved parameter has another type than the one in its place here.");
+    to.copy_(saved);
+  };
+  read("m", state.m);
+  read("v", state.v);
+  return state;
+}
+
+}  // namespace
+
+void Engine::save(OutputArchive& archive, const ParamGroups& groups) const {
+  put(archive, "medgrad", kind_);
+  put(archive, "format", kFormat);
+  put(archive, "steps", static_cast<std::int64_t>(steps));
+  put(archive, "skipped", static_cast<std::int64_t>(skipped));
+  put(archive, "groups", static_cast<std::int64_t>(groups.size()));
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    OutputArchive group(archive.compilation_unit());
+    put_group(group, options_of(groups[k]));
+    const std::vector<Tensor>& params = groups[k].params();
+    put(group, "parameters", static_cast<std::int64_t>(params.size()));
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const ParameterState* const state = find(params[i]);
+      if (state == nullptr) continue;
+      OutputArchive entry(archive.compilation_unit());
+      put(entry, "steps", state->steps);
+      // A view would take all of the memory it looks at into the file.
+      if (state->m.defined()) entry.write("m", state->m.clone(), true);
+      if (state->v.defined()) entry.write("v", state->v.clone(), true);
+      group.write(numbered("parameter", i), entry);
+    }
+    archive.write(numbered("group", k), group);
+  }
+}
+
+void Engine::load(InputArchive& archive, ParamGroups& groups) {
+  const std::string kind = get(archive, "medgrad").toStringRef();
+  if (kind != kind_)
+    throw Error(
+        std::string("the file holds a ").append(kind).append(", not a ").append(kind_).append("."));
+  if (const auto format = get(archive, "format").toInt(); format != kFormat)
+    throw Error(std::string("the saved optimiser has format ")
+                    .append(std::to_string(format))
+                    .append("; this version reads 1."));
+  if (get(archive, "groups").toInt() != static_cast<std::int64_t>(groups.size()))
+    throw Error("the saved optimiser has another number of parameter groups.");
+  std::vector<SavedGroup> saved;
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    InputArchive group = nested(archive, numbered("group", k));
+    saved.push_back(get_group(group, options_of(groups[k])));
+    const std::vector<Tensor>& params = groups[k].params();
+    if (get(group, "parameters").toInt() != static_cast<std::int64_t>(params.size()))
+      throw Error("the saved optimiser has another number of parameters.");
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      InputArchive entry;
+      const bool there = group.try_read(numbered("parameter", i), entry);
+      saved.back().states.push_back(there ? get_state(entry, params[i]) : ParameterState{});
+    }
+  }
+  const auto count = [&](const char* key) {
+    return static_cast<std::uint64_t>(get(archive, key).toInt());
+  };
+  const std::uint64_t saved_steps = count("steps"), saved_skipped = count("skipped");
+
+  // Everything has been read; nothing below can fail.
+  states_.clear();
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    auto& options = dynamic_cast<GroupOptions&>(groups[k].options());
+    options.settings() = saved[k].settings;
+    if (saved[k].tau > 0) options.set_tau(saved[k].tau);
+    for (std::size_t i = 0; i < saved[k].states.size(); ++i)
+      if (saved[k].states[i].m.defined())
+        states_[groups[k].params()[i].unsafeGetTensorImpl()] = std::move(saved[k].states[i]);
+  }
+  steps = saved_steps;
+  skipped = saved_skipped;
+  reports.clear();
+}
+
+}  // namespace medgrad::torch

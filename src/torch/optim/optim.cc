@@ -1,0 +1,69 @@
+#include "medgrad/torch/optim.h"
+
+#include "medgrad/error.h"
+#include "torch/optim/engine.h"
+
+namespace medgrad::torch {
+
+using ::torch::optim::OptimizerOptions;
+using ::torch::optim::OptimizerParamGroup;
+
+TrackingOptimizer::TrackingOptimizer(std::vector<OptimizerParamGroup> groups,
+                                     std::unique_ptr<OptimizerOptions> defaults, const char* kind)
+    : Optimizer(std::move(groups), std::move(defaults)), engine_(std::make_unique<Engine>(kind)) {
+  for (const OptimizerParamGroup& group : param_groups_) Engine::options_of(group).validate();
+}
+
+TrackingOptimizer::~TrackingOptimizer() = default;
+
+Tensor TrackingOptimizer::step(LossClosure closure) {
+  const ::torch::NoGradGuard no_grad;
+  Tensor loss;
+  if (closure != nullptr) {
+    const at::AutoGradMode with_grad(true);
+    loss = closure();
+  }
+  engine_->step(param_groups_);
+  return loss;
+}
+
+const std::vector<ScopeReport>& TrackingOptimizer::last_step() const { return engine_->reports; }
+std::uint64_t TrackingOptimizer::steps() const { return engine_->steps; }
+std::uint64_t TrackingOptimizer::skipped() const { return engine_->skipped; }
+
+Tensor TrackingOptimizer::estimate(const Tensor& parameter) const {
+  const ParameterState* const state = engine_->find(parameter);
+  return state == nullptr ? Tensor() : state->m;
+}
+
+void TrackingOptimizer::name_parameters(const ::torch::nn::Module& module) {
+  for (const auto& item : module.named_parameters())
+    engine_->names[item.value().unsafeGetTensorImpl()] = item.key();
+}
+
+void TrackingOptimizer::save(::torch::serialize::OutputArchive& archive) const {
+  engine_->save(archive, param_groups_);
+}
+
+void TrackingOptimizer::load(::torch::serialize::InputArchive& archive) {
+  const ::torch::NoGradGuard no_grad;
+  engine_->load(archive, param_groups_);
+}
+
+MedianSGD::MedianSGD(std::vector<OptimizerParamGroup> groups, MedianSGDOptions defaults)
+    : TrackingOptimizer(std::move(groups), std::make_unique<MedianSGDOptions>(std::move(defaults)),
+                        "MedianSGD") {}
+
+ClippedSGD::ClippedSGD(std::vector<OptimizerParamGroup> groups, ClippedSGDOptions defaults)
+    : TrackingOptimizer(std::move(groups), std::make_unique<ClippedSGDOptions>(std::move(defaults)),
+                        "ClippedSGD") {}
+
+SignSGD::SignSGD(std::vector<OptimizerParamGroup> groups, SignSGDOptions defaults)
+    : TrackingOptimizer(std::move(groups), std::make_unique<SignSGDOptions>(std::move(defaults)),
+                        "SignSGD") {}
+
+MedianAdam::MedianAdam(std::vector<OptimizerParamGroup> groups, MedianAdamOptions defaults)
+    : TrackingOptimizer(std::move(groups), std::make_unique<MedianAdamOptions>(std::move(defaults)),
+                        "MedianAdam") {}
+
+}  // namespace medgrad::torch

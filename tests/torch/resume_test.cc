@@ -1,0 +1,190 @@
+// Save, load, continue = never stopped, bit for bit. And schedules.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+#include <sstream>
+
+#include "medgrad/error.h"
+#include "medgrad/torch/optim.h"
+#include "medgrad/torch/schedule.h"
+#include "torch/models.h"
+
+namespace medgrad::torch {
+namespace {
+
+using medgrad::testing::parameters;
+using medgrad::testing::same_bits;
+using medgrad::testing::set_gradients;
+
+using Make = std::function<std::unique_ptr<TrackingOptimizer>(std::vector<Tensor>)>;
+
+struct Maker {
+  const char* name;
+  Make make;
+};
+
+const Maker kMakers[] = {
+    {"momentum",
+     [](auto p) {
+       return std::make_unique<MedianSGD>(
+           p, MedianSGDOptions(0.1, ProximalPoint{Squared{}, 0.2}).weight_decay(0.1));
+     }},
+    {"VClip",
+     [](auto p) {
+       return std::make_unique<MedianSGD>(p, MedianSGDOptions(0.1).scope(Scope::tensor));
+     }},
+    {"CClip",
+     [](auto p) {
+       return std::make_unique<MedianSGD>(p, MedianSGDOptions(0.1, ProximalPoint{L1{}, 0.1}));
+     }},
+    {"Huber",
+     [](auto p) {
+       return std::make_unique<MedianSGD>(p, MedianSGDOptions(0.1, ProximalPoint{Huber(1.3), 0.1}));
+     }},
+    {"ClippedSGD", [](auto p) { return std::make_unique<ClippedSGD>(p, ClippedSGDOptions(0.1)); }},
+    {"SignSGD", [](auto p) { return std::make_unique<SignSGD>(p, SignSGDOptions(0.1)); }},
+    {"MedianAdam", [](auto p) { return std::make_unique<MedianAdam>(p, MedianAdamOptions(0.1)); }},
+    {"SampleMedianSGD",
+     [](auto p) { return std::make_unique<SampleMedianSGD>(p, SampleMedianSGDOptions(0.1).n(3)); }},
+};
+
+void train(TrackingOptimizer& optimizer, Scheduler& scheduler, const std::vector<Tensor>& params,
+           int from, int to) {
+  for (int t = from; t < to; ++t) {
+    int micro = 0;
+    optimizer.step([&] {
+      set_gradients(params, 10 * t + micro++);
+      if (t < 3) params[2].mutable_grad() = Tensor();  // a parameter that comes late
+      return at::zeros({});
+    });
+    scheduler.step();
+  }
+}
+
+const ScheduleOptions kSchedule{
+    {Schedule::Kind::cosine, 1, 0.1, 1, 2}, {Schedule::Kind::step, 1, 0.5, 3, 0}, 12};
+
+std::string saved(const TrackingOptimizer& optimizer, const Scheduler& scheduler) {
+  std::ostringstream out;
+  ::torch::serialize::OutputArchive archive;
+  optimizer.save(archive);
+  ::torch::serialize::OutputArchive schedule(archive.compilation_unit());
+  scheduler.save(schedule);
+  archive.write("schedule", schedule);
+  archive.save_to(out);
+  return out.str();
+}
+
+void restore(const std::string& bytes, TrackingOptimizer& optimizer, Scheduler& scheduler) {
+  std::istringstream in(bytes);
+  ::torch::serialize::InputArchive archive, schedule;
+  archive.load_from(in);
+  optimizer.load(archive);
+  archive.read("schedule", schedule);
+  scheduler.load(schedule);
+}
+
+TEST(Resume, IsAsIfNeverStopped) {
+  for (const Maker& maker : kMakers) {
+    for (const auto type : {at::kFloat, at::kDouble}) {
+      std::vector<Tensor> straight = parameters(type), broken = parameters(type), after;
+      const auto whole = maker.make(straight);
+      Scheduler whole_schedule(*whole, kSchedule);
+      train(*whole, whole_schedule, straight, 0, 12);
+
+      std::string bytes;
+      {
+        const auto first = maker.make(broken);
+        Scheduler schedule(*first, kSchedule);
+        train(*first, schedule, broken, 0, 5);
+        bytes = saved(*first, schedule);
+        for (const Tensor& w : broken) after.push_back(w.detach().clone().set_requires_grad(true));
+      }
+      const auto second = maker.make(after);
+      Scheduler schedule(*second, kSchedule);
+      restore(bytes, *second, schedule);
+      EXPECT_EQ(second->steps(), 5U);
+      EXPECT_EQ(saved(*second, schedule), bytes) << maker.name << ": the same state, the same file";
+      train(*second, schedule, after, 5, 12);
+      EXPECT_TRUE(same_bits(straight, after)) << maker.name;
+    }
+  }
+}
+
+TEST(Resume, ThroughTorchSaveAndLoad) {
+  std::vector<Tensor> a = parameters(at::kFloat), b = parameters(at::kFloat);
+  MedianSGD one(a, MedianSGDOptions(0.1)), two(b, MedianSGDOptions(0.7, ProximalPoint{L2{}, 9}));
+  set_gradients(a, 0);
+  one.step();
+  std::stringstream file;
+  ::torch::save(one, file);
+  ::torch::load(two, file);
+  EXPECT_EQ(two.param_groups()[0].options().get_lr(), 0.1) << "options come along";
+  EXPECT_EQ(dynamic_cast<MedianSGDOptions&>(two.param_groups()[0].options()).tau(), 1.0);
+  EXPECT_TRUE(at::equal(one.estimate(a[0]), two.estimate(b[0])));
+}
+
+TEST(Resume, RefusesWhatIsNotItsOwn) {
+  std::vector<Tensor> params = parameters(at::kFloat);
+  MedianSGD vclip(params, MedianSGDOptions(0.1));
+  set_gradients(params, 0);
+  vclip.step();
+  const auto bytes_of = [](const ::torch::optim::Optimizer& optimizer) {
+    std::ostringstream out;
+    ::torch::serialize::OutputArchive archive;
+    optimizer.save(archive);
+    archive.save_to(out);
+    return out.str();
+  };
+  const std::string bytes = bytes_of(vclip);
+  const auto load = [](TrackingOptimizer& into, const std::string& from) {
+    std::istringstream in(from);
+    ::torch::serialize::InputArchive archive;
+    archive.load_from(in);
+    into.load(archive);
+  };
+  MedianSGD cclip(params, MedianSGDOptions(0.1, ProximalPoint{L1{}, 1}));
+  EXPECT_THROW(load(cclip, bytes), Error);
+  MedianAdam adam(params);
+  EXPECT_THROW(load(adam, bytes), Error);
+  MedianSGD fewer(std::vector<Tensor>(params.begin(), params.begin() + 2), MedianSGDOptions(0.1));
+  EXPECT_THROW(load(fewer, bytes), Error);
+  std::vector<Tensor> others = parameters(at::kDouble);
+  MedianSGD doubles(others, MedianSGDOptions(0.1));
+  EXPECT_THROW(load(doubles, bytes), Error);
+  EXPECT_FALSE(doubles.estimate(others[0]).defined()) << "nothing was changed";
+  ::torch::optim::SGD sgd(params, 0.1);
+  EXPECT_THROW(load(vclip, bytes_of(sgd)), Error);
+  EXPECT_EQ(bytes_of(vclip), bytes);
+}
+
+TEST(Schedules, DriveLrAndTau) {
+  std::vector<Tensor> params = parameters(at::kDouble);
+  MedianSGD optimizer(params, MedianSGDOptions(0.4, ProximalPoint{L2{}, 8}));
+  Scheduler scheduler(
+      optimizer, {{Schedule::Kind::cosine, 1, 0, 1, 3}, {Schedule::Kind::step, 1, 0.5, 2, 0}, 10});
+  auto& options = dynamic_cast<MedianSGDOptions&>(optimizer.param_groups()[0].options());
+  for (int t = 0; t < 10; ++t) {
+    const double rise = std::min(1.0, (t + 1) / 4.0);
+    EXPECT_NEAR(options.lr(), 0.4 * rise * (1 + std::cos(std::numbers::pi * t / 10)) / 2, 1e-15);
+    EXPECT_EQ(options.tau(), 8 * std::pow(0.5, t / 2));
+    scheduler.step();
+  }
+  EXPECT_NEAR(options.lr(), 0, 1e-15);
+}
+
+TEST(Schedules, TorchsOwnMoveLr) {
+  std::vector<Tensor> params = parameters(at::kDouble);
+  MedianSGD optimizer(params, MedianSGDOptions(0.4));
+  ::torch::optim::StepLR scheduler(optimizer, 1, 0.5);
+  set_gradients(params, 0);
+  for (int t = 0; t < 2; ++t) {  // its first step sets the first rate
+    optimizer.step();
+    scheduler.step();
+  }
+  EXPECT_EQ(optimizer.param_groups()[0].options().get_lr(), 0.2);
+}
+
+}  // namespace
+}  // namespace medgrad::torch
