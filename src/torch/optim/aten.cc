@@ -116,9 +116,12 @@ class AtenStep {
     std::int64_t clipped = 0;
     for (Piece& p : pieces_) {
       clipped += (p.increment.abs() > tau).sum().item<std::int64_t>();
-      set(p, subgradient ? p.before + p.increment.sign() * tau
-                         : at::minimum(at::maximum(p.g, p.before - tau), p.before + tau));
-      p.increment = p.slot->state->m - p.before;
+      const Tensor next = subgradient
+                              ? p.before + p.increment.sign() * tau
+                              : at::minimum(at::maximum(p.g, p.before - tau), p.before + tau);
+      p.increment = next - p.before;
+      if (p.missing.defined()) p.increment.masked_fill_(p.missing, 0);
+      set(p, next);
     }
     const double moved = norm([](const Piece& p) { return p.increment; }).get();
     const bool whole = clipped == 0 && !subgradient;
@@ -148,13 +151,12 @@ class AtenStep {
       v = v + x;
     }
     std::int64_t at = 0;
-    double moved = 0;
     for (Piece& p : pieces_) {
       const Tensor step = v.narrow(0, at, p.increment.numel()).view(p.increment.sizes());
       set(p, p.before + step.to(p.before.options()));
       at += p.increment.numel();
     }
-    moved = v.norm().item<double>();
+    const double moved = v.norm().item<double>();
     const double kept = info_.increment_norm > 0 ? 1 - moved / info_.increment_norm : 0;
     finish(kept, kept > 1e-12 ? 1 : 0);
   }
@@ -165,7 +167,7 @@ class AtenStep {
                                                              : std::numeric_limits<float>::max();
     Tensor result = next.clamp(-max, max);
     if (p.missing.defined()) result = at::where(p.missing, p.before, result);
-    p.slot->state->m = p.slot->state->m.copy_(result);
+    p.slot->state->m.copy_(result);
   }
 
   // |x|_2, scaled by a power of two where squares would leave the range.
