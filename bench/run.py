@@ -145,6 +145,28 @@ def stable_functions(binary, alpha, beta, rounds):
                "peer": f"{min(times) / 1e3:.0f} us (scipy)", "ratio": min(times) / own, "target": 50}
 
 
+def torch_steps(binary, n, rounds, tensors=(1, 400)):
+    """A step of our libtorch optimisers against torch's own, one thread; and many tensors against one."""
+    best = {}
+    for count in tensors:
+        for line in run(binary, n, count, rounds):
+            best[line["what"], count] = line["best_ms"]
+    pairs = [("cclip", "sgd momentum", 1.3), ("vclip", "sgd momentum", 1.0),
+             ("vclip", "clip_grad_norm_, sgd momentum", 1.4), ("vclip", "vclip in torch operations", 1.5),
+             ("median-adam", "adam", None)]
+    for count in tensors:
+        for ours, peer, target in pairs:
+            own, other = best[ours, count], best[peer, count]
+            yield {"what": f"torch {ours}, {n / 1e6:g} M floats in {count} tensor{'s' * (count > 1)}",
+                   "ours": f"{own:.1f} ms", "peer": f"{other:.1f} ms ({peer})", "ratio": other / own,
+                   "target": target}
+    one, many = tensors
+    for ours in ("cclip", "vclip"):
+        own, other = best[ours, many], best[ours, one]
+        yield {"what": f"torch {ours}, {many} tensors instead of one", "ours": f"{own:.1f} ms",
+               "peer": f"{other:.1f} ms (one tensor)", "ratio": other / own, "target": 1 / 1.05}
+
+
 def reproduce(binary, folder, rounds=5, limit=2.0):
     """All synthetic experiments, with report and figures and on all cores, against the plain and the tuned
     peer, which only compute, each in a process of its own on one thread. In turns."""
@@ -193,13 +215,20 @@ def sections(options):
         with tempfile.TemporaryDirectory() as temporary:
             yield from reproduce(programs / "medgrad", pathlib.Path(temporary))
 
+    def optimisers():
+        torch_binary = programs / "medgrad_torch_bench"
+        if not torch_binary.exists():
+            print("torch: not part of this build, nothing to measure.", file=sys.stderr)
+            return
+        yield from torch_steps(torch_binary, options.n, options.rounds)
+
     return {"online": lambda: online(binary, options.n, options.rounds), "sample": samples, "stable": laws,
-            "reproduce": experiments}
+            "reproduce": experiments, "torch": optimisers}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", nargs="*", help="online, sample, stable, reproduce (default: all)")
+    parser.add_argument("section", nargs="*", help="online, sample, stable, reproduce, torch (default: all)")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--rounds", type=int, default=15, help="turns of the online steps")
     parser.add_argument("--n", type=int, default=20_000_000, help="length of the online steps' vectors")
@@ -211,11 +240,11 @@ def main():
             parser.error(f"there is no section '{name}'; there are {', '.join(known)}")
     results = [row for name in known if name in (options.section or known) for row in known[name]()]
 
-    print(f"{'what':<48} {'ours':>12} {'peer':>38} {'ratio':>8} {'target':>7}  ok")
+    print(f"{'what':<52} {'ours':>12} {'peer':>38} {'ratio':>8} {'target':>7}  ok")
     for r in results:
         r["ok"] = None if r["target"] is None else r["ratio"] >= r["target"]
         target, ok = (f"{r['target']:.2f}", "yes" if r["ok"] else "NO") if r["target"] else ("", "")
-        print(f"{r['what']:<48} {r['ours']:>12} {r['peer']:>38} {r['ratio']:>8.2f} {target:>7}  {ok}")
+        print(f"{r['what']:<52} {r['ours']:>12} {r['peer']:>38} {r['ratio']:>8.2f} {target:>7}  {ok}")
     machine = {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.machine()}
     (options.build / "bench.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1))
 
