@@ -42,6 +42,8 @@ class Command {
   // Help beyond the options; may depend on the arguments that stood beside --help.
   [[nodiscard]] virtual std::string details() const { return {}; }
   virtual void run(const Common& common) = 0;
+  // Reads the arguments after its name and runs, or prints its help.
+  virtual void start(std::vector<std::string> arguments);
 };
 
 using Commands = std::vector<std::unique_ptr<Command>>;
@@ -57,10 +59,6 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_reproduce();
 [[nodiscard]] std::unique_ptr<Command> make_run();
 [[nodiscard]] std::unique_ptr<Command> make_report();
-
-// Reads the arguments after the command's name and runs it, or prints its help. Throws Error where
-// they make no sense.
-void parse_and_run(Command& command, std::vector<std::string> arguments);
 
 // ---- Text to numbers ----------------------------------------------------------------------------
 

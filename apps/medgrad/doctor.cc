@@ -1,4 +1,5 @@
 // medgrad doctor: what this build and this machine have.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -7,6 +8,7 @@
 #include "command.h"
 #include "medgrad/build_info.h"
 #include "text.h"
+#include "torch_program.h"
 
 namespace medgrad::app {
 namespace {
@@ -14,6 +16,13 @@ namespace {
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// What libtorch runs on, as medgrad-torch tells it; false where this build has none.
+nlohmann::ordered_json torch_runtime(std::uint64_t threads) {
+  if (torch_program().empty()) return false;
+  return nlohmann::ordered_json::parse(
+      output_of_torch_program({"runtime", "--threads", std::to_string(threads)}));
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -53,7 +62,7 @@ class Doctor final : public Command {
                                      {"MEDGRAD_SIMD", forced},
                                      {"cores", build.cores},
                                      {"threads", threads},
-                                     {"torch", false},
+                                     {"torch", torch_runtime(threads)},
                                      {"mpi", false},
                                      {"python", false},
                                      {"MEDGRAD_DATA", data}};
@@ -69,10 +78,22 @@ class Doctor final : public Command {
          build.simd + " in use; this machine and build have " + joined(build.simd_available)},
         {"MEDGRAD_SIMD", forced.empty() ? "not set: the best is taken" : forced},
         {"threads", std::to_string(threads) + " of " + std::to_string(build.cores) + " cores"},
-        {"torch", kAbsent},
         {"MPI", kAbsent},
         {"Python", kAbsent},
         {"MEDGRAD_DATA", data.empty() ? "not set: it names the folder of the data" : data}};
+    const auto torch = torch_runtime(threads);
+    const auto at = std::ranges::find(rows, "MPI", &TextRow::first);
+    if (torch.is_object()) {
+      std::string blas = torch["blas"].get<std::string>() + " (" +
+                         torch["blas_threading"].get<std::string>() + ")";
+      const std::string warning = torch["warning"];
+      if (!warning.empty()) blas += "\nwarning: " + warning;
+      rows.insert(at, {{"torch", torch["version"].get<std::string>() + ", " +
+                                     std::to_string(torch["threads"].get<int>()) + " threads"},
+                       {"BLAS of torch", blas}});
+    } else {
+      rows.insert(at, {"torch", kAbsent});
+    }
     for (const std::string_view set : kSets)
       rows.emplace_back("data " + std::string(set), found(set) ? "found" : "not found");
     std::cout << columns(rows);

@@ -131,9 +131,7 @@ class Parser final : public Options {
 
 }  // namespace
 
-void parse_and_run(Command& command, std::vector<std::string> arguments) {
-  Parser(command).run(std::move(arguments));
-}
+void Command::start(std::vector<std::string> arguments) { Parser(*this).run(std::move(arguments)); }
 
 double to_number(std::string_view option, const std::string& text) {
   double value = 0;

@@ -1,0 +1,21 @@
+// medgrad-torch COMMAND: the commands that need libtorch. `medgrad` starts it; users need not know.
+#include "medgrad/torch/runtime.h"
+#include "program.h"
+#include "torch/commands.h"
+
+namespace medgrad::app {
+namespace {
+
+Commands torch_commands() {
+  Commands commands;
+  commands.push_back(make_runtime());
+  return commands;
+}
+
+}  // namespace
+}  // namespace medgrad::app
+
+int main(int argc, char** argv) {
+  medgrad::torch::keep_memory();
+  return medgrad::app::run_program(medgrad::app::torch_commands(), {argv + 1, argv + argc});
+}

@@ -1,0 +1,34 @@
+// medgrad-torch runtime: what `medgrad doctor` wants to know, as JSON.
+#include "medgrad/torch/runtime.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "torch/commands.h"
+
+namespace medgrad::app {
+namespace {
+
+class RuntimeCommand final : public Command {
+ public:
+  std::string_view name() const override { return "runtime"; }
+  std::string_view summary() const override { return "libtorch, its BLAS and threads, as JSON"; }
+  std::string_view usage() const override { return ""; }
+  void declare(Options&) override {}
+  void run(const Common& common) override {
+    medgrad::torch::use_threads(static_cast<int>(to_whole_number("--threads", common.threads, 0)));
+    const medgrad::torch::Runtime found = medgrad::torch::runtime();
+    const nlohmann::ordered_json json = {{"version", found.version},
+                                         {"threads", found.threads},
+                                         {"blas", found.blas},
+                                         {"blas_threading", found.threading},
+                                         {"warning", found.warning}};
+    std::cout << json.dump() << "\n";
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_runtime() { return std::make_unique<RuntimeCommand>(); }
+
+}  // namespace medgrad::app
