@@ -6,16 +6,29 @@ install(TARGETS medgrad EXPORT medgradTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+set(without_torch PATTERN torch EXCLUDE)
+if(TARGET medgrad_torch)
+  set(without_torch "")
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/medgrad DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" ${without_torch})
 install(FILES ${PROJECT_BINARY_DIR}/src/generated/medgrad/version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/medgrad)
 if(TARGET medgrad_command)
   install(TARGETS medgrad_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+if(TARGET medgrad_torch_program)
+  install(TARGETS medgrad_torch_program RUNTIME DESTINATION libexec/medgrad)
+endif()
+
 set(medgrad_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/medgrad)
 install(EXPORT medgradTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})
+if(TARGET medgrad_torch)
+  set_target_properties(medgrad_torch PROPERTIES EXPORT_NAME torch)
+  install(TARGETS medgrad_torch EXPORT medgradTorchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT medgradTorchTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})
+endif()
 
 # An archive cannot name the libraries it needs, so whoever links one has to be told of Highway; a shared
 # library knows by itself.

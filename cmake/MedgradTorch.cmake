@@ -2,7 +2,11 @@
 #
 # MEDGRAD_WITH_TORCH says whether: AUTO takes libtorch where it is found, ON insists, OFF leaves it out.
 # Sets MEDGRAD_HAS_TORCH.
-set(MEDGRAD_WITH_TORCH AUTO CACHE STRING "Build the libtorch parts: AUTO (where libtorch is found), ON, OFF")
+set(medgrad_torch_default AUTO)
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(medgrad_torch_default OFF)
+endif()
+set(MEDGRAD_WITH_TORCH ${medgrad_torch_default} CACHE STRING "Build the libtorch parts: AUTO (where libtorch is found), ON, OFF")
 set_property(CACHE MEDGRAD_WITH_TORCH PROPERTY STRINGS AUTO ON OFF)
 set(MEDGRAD_HAS_TORCH FALSE)
 if(NOT MEDGRAD_WITH_TORCH)
@@ -42,7 +46,7 @@ endif()
 # Settings of a target of ours that includes torch.
 function(medgrad_uses_torch target)
   target_include_directories(${target} SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
-  target_link_libraries(${target} PRIVATE ${TORCH_LIBRARIES} medgrad_compile)
+  target_link_libraries(${target} PRIVATE ${TORCH_LIBRARIES} $<BUILD_INTERFACE:medgrad_compile>)
   set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${medgrad_torch_launcher}")
   target_compile_options(${target} PRIVATE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # -fPIC is, for all alike

@@ -28,6 +28,23 @@ case $way in
     cmake --build "$work/build" --target example
     run "$work/build/example"
     ;;
+  torch)
+    # One include and one line apart.
+    changed=$(diff <(grep -v '^//' "$source/examples/torch/sgd.cc") <(grep -v '^//' "$source/examples/torch/vclip.cc") |
+      grep -c '^[<>] *[^ ]' || true)
+    [ "$changed" -le 3 ] || { echo "the two examples differ in $changed lines"; exit 1; }
+    cp "$source/examples/torch/vclip.cc" "$work/example.cc"
+    cp "$source/examples/torch/sgd.cc" "$work/peer.cc"
+    cp "$source/tests/install/consumer.cmake" "$work/CMakeLists.txt"
+    cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DWAY="$way" \
+      -DCMAKE_PREFIX_PATH="$prefix"
+    cmake --build "$work/build"
+    run "$work/build/example"
+    ours=$(sed 's/.*: //' "$work/output")
+    run "$work/build/peer"
+    theirs=$(sed 's/.*: //' "$work/output")
+    [ "$(printf '%s\n' "$ours" "$theirs" | sort -g | head -n 1)" = "$ours" ] || { echo "VClip is not nearer"; exit 1; }
+    ;;
   pkg_config)
     example >"$work/example.cc"
     PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name medgrad.pc)")
