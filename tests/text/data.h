@@ -1,0 +1,33 @@
+// What the tests of the text layer share: the reference values, and the real data where it is.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "testing.h"
+
+namespace medgrad::testing {
+
+inline nlohmann::json golden_json(const std::string& name) {
+  std::ifstream in(golden(name));
+  return nlohmann::json::parse(in);
+}
+
+// The folder of the real data; empty where MEDGRAD_DATA is not set.
+inline std::filesystem::path real_data() {
+  const char* const folder = std::getenv("MEDGRAD_DATA");
+  return folder == nullptr ? "" : folder;
+}
+
+}  // namespace medgrad::testing
+
+// Ends a test that needs the real data where there is none.
+#define MEDGRAD_NEED_DATA(set)                                                 \
+  if (::medgrad::testing::real_data().empty() ||                               \
+      !std::filesystem::is_directory(::medgrad::testing::real_data() / (set))) \
+  GTEST_SKIP() << "needs " << (set) << " in the folder that MEDGRAD_DATA names"
