@@ -24,6 +24,14 @@ inline std::filesystem::path real_data() {
   return folder == nullptr ? "" : folder;
 }
 
+// The sentence of the Error that f throws, from the name of the file on.
+template <class F>
+std::string message_about(const std::string& file, const F& f) {
+  const std::string sentence = message_of(f);
+  const std::size_t at = sentence.find(file);
+  return at == std::string::npos ? sentence : sentence.substr(at);
+}
+
 }  // namespace medgrad::testing
 
 // Ends a test that needs the real data where there is none.
