@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that is removed with all it holds, and the one around it too where that is new and empty.
+// A folder that is removed with all it holds, and the one around it too where that is new and
+// empty.
 class Scratch {
  public:
   explicit Scratch(fs::path path) : path_(std::move(path)) {
