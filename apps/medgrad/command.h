@@ -57,6 +57,7 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_reproduce();
 [[nodiscard]] std::unique_ptr<Command> make_run();
 [[nodiscard]] std::unique_ptr<Command> make_report();
+[[nodiscard]] std::unique_ptr<Command> make_data();
 
 // Reads the arguments after the command's name and runs it, or prints its help. Throws Error where
 // they make no sense.

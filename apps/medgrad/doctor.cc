@@ -1,12 +1,12 @@
 // medgrad doctor: what this build and this machine have.
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
 #include "medgrad/build_info.h"
 #include "text.h"
+#include "text/data_sets.h"
 
 namespace medgrad::app {
 namespace {
@@ -20,6 +20,11 @@ std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
+}
+
+std::string state_of(const text::DataPlace& place) {
+  if (place.complete()) return "found in " + place.folder.string();
+  return place.folder.empty() ? "not found" : "incomplete in " + place.folder.string();
 }
 
 class Doctor final : public Command {
@@ -37,12 +42,7 @@ class Doctor final : public Command {
     const std::uint64_t asked = to_whole_number("--threads", common.threads, 0);
     const std::uint64_t threads = asked == 0 ? build.cores : asked;
     const std::string forced = environment("MEDGRAD_SIMD"), data = environment("MEDGRAD_DATA");
-    constexpr std::string_view kSets[] = {"ptb", "wikitext-2", "squad", "minilm-l6"};
-    const auto found = [&data](std::string_view set) {
-      std::error_code ignored;
-      return !data.empty() &&
-             std::filesystem::is_directory(std::filesystem::path(data) / set, ignored);
-    };
+    const text::DataFolders folders = text::DataFolders::from_environment();
 
     if (format_ == "json") {
       nlohmann::ordered_json json = {{"version", build.version},
@@ -57,7 +57,8 @@ class Doctor final : public Command {
                                      {"mpi", false},
                                      {"python", false},
                                      {"MEDGRAD_DATA", data}};
-      for (const std::string_view set : kSets) json["data"][std::string(set)] = found(set);
+      for (const text::DataSet& set : text::data_sets())
+        json["data"][std::string(set.name)] = folders.look(set).complete();
       std::cout << json.dump(2) << "\n";
       return;
     }
@@ -73,8 +74,8 @@ class Doctor final : public Command {
         {"MPI", kAbsent},
         {"Python", kAbsent},
         {"MEDGRAD_DATA", data.empty() ? "not set: it names the folder of the data" : data}};
-    for (const std::string_view set : kSets)
-      rows.emplace_back("data " + std::string(set), found(set) ? "found" : "not found");
+    for (const text::DataSet& set : text::data_sets())
+      rows.emplace_back("data " + std::string(set.name), state_of(folders.look(set)));
     std::cout << columns(rows);
   }
 
