@@ -55,12 +55,10 @@ bool is_ideograph(char32_t c) {
 }
 
 // What ASCII characters become; 0 where they are dropped.
-constexpr std::array<char, 128> kAscii = [] {
-  std::array<char, 128> table{};
-  for (char c = ' '; c < 0x7F; ++c)
-    table[static_cast<std::size_t>(c)] =
-        c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  for (const char c : {'\t', '\n', '\r'}) table[static_cast<std::size_t>(c)] = ' ';
+constexpr std::array<char32_t, 128> kAscii = [] {
+  std::array<char32_t, 128> table{};
+  for (char32_t c = ' '; c < 0x7F; ++c) table[c] = c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+  table['\t'] = table['\n'] = table['\r'] = ' ';
   return table;
 }();
 
@@ -85,10 +83,10 @@ std::uint32_t BertNormalizer::normalize(std::string_view text, std::uint32_t fir
   std::uint32_t index = first;
   for (std::size_t at = 0; at < text.size(); ++index) {
     if (is_ascii(text[at])) {
-      const char c = kAscii[static_cast<std::size_t>(text[at++])];
+      const char32_t c = kAscii[static_cast<unsigned char>(text[at++])];
       if (c == 0) continue;
       flush(out);
-      out.characters += static_cast<char32_t>(c);
+      out.characters += c;
       out.origins.push_back(index);
       last_origin_ = index;
       continue;

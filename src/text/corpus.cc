@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "io/row_source.h"
 #include "medgrad/error.h"
 #include "text/file.h"
 #include "text/unicode.h"
@@ -28,11 +29,12 @@ void read_part(const std::filesystem::path& path, bool lower, CorpusBuilder& bui
   const std::string content = read_whole(path);
   bool words = false;
   for_each_line(content, [&](std::size_t number, std::string_view line) {
-    if (!is_utf8(line))
-      throw Error(path.string() + ":" + std::to_string(number) + ": the line is no UTF-8 text.");
+    const auto fail = [&](const std::string& what) {
+      throw Error(internal::line_of(path.string(), number) + ": " + what);
+    };
+    if (!is_utf8(line)) fail("the line is no UTF-8 text.");
     if (line.find('\0') != std::string_view::npos)
-      throw Error(path.string() + ":" + std::to_string(number) +
-                  ": the line has a byte that is zero; this is no text.");
+      fail("the line has a byte that is zero; this is no text.");
     const std::string lowered = lower ? lower_case(line) : std::string();
     for_each_word(lower ? lowered : line, [&](std::string_view word) {
       builder.add(word);

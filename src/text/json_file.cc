@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kDepth = 100;
 
-std::string line_at(std::string_view text, std::size_t byte) {
-  const std::string_view before = text.substr(0, byte);
-  return std::to_string(1 + std::count(before.begin(), before.end(), '\n'));
+std::size_t line_at(std::string_view text, std::size_t byte) {
+  const auto before = std::ranges::count(text.substr(0, byte), '\n');
+  return 1 + static_cast<std::size_t>(before);
 }
 
 // Sees every key before the parser forgets that it had it already.
@@ -50,7 +50,7 @@ Json parse_json(std::string_view text, const std::string& file) {
   } catch (const Json::parse_error& error) {
     const std::size_t byte = error.byte == 0 ? 0 : error.byte - 1;
     if (byte >= text.size()) throw Error(file + " is no JSON: it ends in the middle.");
-    throw Error(file + ":" + line_at(text, byte) + ": this is no JSON, from byte " +
+    throw Error(internal::line_of(file, line_at(text, byte)) + ": this is no JSON, from byte " +
                 std::to_string(byte) + " of the file on.");
   } catch (const Json::exception&) {
     throw Error(file + " is no JSON that can be read: a number is out of range.");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/row_source.h"
 #include "medgrad/error.h"
 #include "text/file.h"
 #include "text/unicode.h"
@@ -20,12 +21,14 @@ constexpr std::string_view kContinuation = "##";
 WordPiece::WordPiece(std::vector<std::string> pieces, const std::string& name)
     : pieces_(std::move(pieces)) {
   ids_.reserve(pieces_.size());
+  const auto fail = [&](const std::string& what) {
+    throw Error(internal::line_of(name, ids_.size() + 1) + ": " + what);
+  };
   for (const std::string& piece : pieces_) {
-    const std::string line = std::to_string(ids_.size() + 1);
-    if (piece.empty()) throw Error(name + ":" + line + ": the line is empty; it must be a piece.");
-    if (!is_utf8(piece)) throw Error(name + ":" + line + ": the line is no UTF-8 text.");
-    if (!ids_.emplace(piece, static_cast<TokenId>(ids_.size())).second)
-      throw Error(name + ":" + line + ": '" + piece + "' is given twice.");
+    if (piece.empty()) fail("the line is empty; it must be a piece.");
+    if (!is_utf8(piece)) fail("the line is no UTF-8 text.");
+    if (ids_.contains(piece)) fail(internal::quoted(piece) + " is given twice.");
+    ids_.emplace(piece, static_cast<TokenId>(ids_.size()));
     longest_ = std::max(longest_, piece.size());
   }
   for (const std::string_view text : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) {

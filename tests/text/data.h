@@ -1,13 +1,12 @@
 // What the tests of the text layer share: the reference values, and the real data where it is.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "testing.h"
 
@@ -32,10 +31,11 @@ std::string message_about(const std::string& file, const F& f) {
   return at == std::string::npos ? sentence : sentence.substr(at);
 }
 
-}  // namespace medgrad::testing
+// Whether a data set is not there: `if (lacks("ptb")) GTEST_SKIP() << kNeedsData;`
+inline bool lacks(std::string_view set) {
+  return real_data().empty() || !std::filesystem::is_directory(real_data() / set);
+}
+inline constexpr std::string_view kNeedsData =
+    "needs a data set in the folder that MEDGRAD_DATA names";
 
-// Ends a test that needs the real data where there is none.
-#define MEDGRAD_NEED_DATA(set)                                                 \
-  if (::medgrad::testing::real_data().empty() ||                               \
-      !std::filesystem::is_directory(::medgrad::testing::real_data() / (set))) \
-  GTEST_SKIP() << "needs " << (set) << " in the folder that MEDGRAD_DATA names"
+}  // namespace medgrad::testing

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using medgrad::testing::content;
+using medgrad::testing::kNeedsData;
+using medgrad::testing::lacks;
 using medgrad::testing::message_of;
 using medgrad::testing::real_data;
 using medgrad::testing::TemporaryFolder;
@@ -150,7 +152,7 @@ TEST(Prepare, RefusesWhatIsNotTheDataAndLeavesNothingBehind) {
 }
 
 TEST(RealData, IsAsPublishedAndIsPutIntoPlace) {
-  MEDGRAD_NEED_DATA("ptb");
+  if (lacks("ptb")) GTEST_SKIP() << kNeedsData;
   const TemporaryFolder to;
   EXPECT_TRUE(prepare(data_set("ptb"), real_data(), to / "new").good());
   EXPECT_EQ(content(to / "new/ptb/ptb.test.txt"), content(real_data() / "ptb" / "ptb.test.txt"));

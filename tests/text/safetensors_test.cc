@@ -11,6 +11,8 @@
 namespace medgrad::text {
 namespace {
 
+using medgrad::testing::kNeedsData;
+using medgrad::testing::lacks;
 using medgrad::testing::message_of;
 using medgrad::testing::real_data;
 
@@ -153,7 +155,7 @@ TEST(SafeTensors, SaysWhatIsWrongAndWhere) {
 }
 
 TEST(RealSafeTensors, ReadsTheEncoder) {
-  MEDGRAD_NEED_DATA("minilm-l6");
+  if (lacks("minilm-l6")) GTEST_SKIP() << kNeedsData;
   const SafeTensors tensors(real_data() / "minilm-l6" / "model.safetensors");
   // 5 of the embeddings, 16 of each of 6 layers, 2 of the pooler where it is there.
   EXPECT_GE(tensors.names().size(), 101U);
