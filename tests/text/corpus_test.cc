@@ -103,7 +103,7 @@ TEST(RealCorpus, PennTreebankHasThePublishedFigures) {
   expect_figures(read_ptb(real_data() / "ptb"), golden_json("language.json")["ptb"]);
 }
 
-TEST(RealCorpus, WikiText2HasThePublishedFigures) {
+TEST(RealCorpus, WikiTextHasThePublishedFigures) {
   if (lacks("wikitext-2")) GTEST_SKIP() << kNeedsData;
   expect_figures(read_wikitext2(real_data() / "wikitext-2"), golden_json("language.json")["wt2"]);
 }
