@@ -2,14 +2,12 @@
 //
 // The corpus has what makes language hard for plain gradient steps, and what a model can learn:
 // - Words follow Zipf's law: the word of rank r has probability proportional to r^-exponent, so
-// that
-//   most words are rare.
+//   that most words are rare.
 // - Passages have topics: the most frequent words are in all of them, the others are dealt out to
-// topics
-//   in turn. A passage's topic is drawn so that each word keeps its overall probability.
+//   topics in turn. A passage's topic is drawn so that each word keeps its overall probability.
 // - Words come back: with probability `copy`, a word repeats the one a certain distance before it.
-// The
-//   distance is the passage's own.
+//   The distance is the passage's own.
+//
 // The questions ask for one of several facts that a short context states, as in SQuAD: "What is the
 // color of Tavo?" Names and values are made of syllables, which are the pieces of their vocabulary.
 //
