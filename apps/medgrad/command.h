@@ -59,6 +59,7 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_reproduce();
 [[nodiscard]] std::unique_ptr<Command> make_run();
 [[nodiscard]] std::unique_ptr<Command> make_report();
+[[nodiscard]] std::unique_ptr<Command> make_data();
 
 // ---- Text to numbers ----------------------------------------------------------------------------
 

@@ -1,13 +1,13 @@
 // medgrad doctor: what this build and this machine have.
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
 #include "medgrad/build_info.h"
 #include "text.h"
+#include "text/data_sets.h"
 #include "torch_program.h"
 
 namespace medgrad::app {
@@ -31,6 +31,11 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+std::string state_of(const text::DataPlace& place) {
+  if (place.complete()) return "found in " + place.folder.string();
+  return place.folder.empty() ? "not found" : "incomplete in " + place.folder.string();
+}
+
 class Doctor final : public Command {
  public:
   std::string_view name() const override { return "doctor"; }
@@ -46,12 +51,7 @@ class Doctor final : public Command {
     const std::uint64_t asked = to_whole_number("--threads", common.threads, 0);
     const std::uint64_t threads = asked == 0 ? build.cores : asked;
     const std::string forced = environment("MEDGRAD_SIMD"), data = environment("MEDGRAD_DATA");
-    constexpr std::string_view kSets[] = {"ptb", "wikitext-2", "squad", "minilm-l6"};
-    const auto found = [&data](std::string_view set) {
-      std::error_code ignored;
-      return !data.empty() &&
-             std::filesystem::is_directory(std::filesystem::path(data) / set, ignored);
-    };
+    const text::DataFolders folders = text::DataFolders::from_environment();
 
     if (format_ == "json") {
       nlohmann::ordered_json json = {{"version", build.version},
@@ -66,7 +66,8 @@ class Doctor final : public Command {
                                      {"mpi", false},
                                      {"python", false},
                                      {"MEDGRAD_DATA", data}};
-      for (const std::string_view set : kSets) json["data"][std::string(set)] = found(set);
+      for (const text::DataSet& set : text::data_sets())
+        json["data"][std::string(set.name)] = folders.look(set).complete();
       std::cout << json.dump(2) << "\n";
       return;
     }
@@ -94,8 +95,8 @@ class Doctor final : public Command {
     } else {
       rows.insert(at, {"torch", kAbsent});
     }
-    for (const std::string_view set : kSets)
-      rows.emplace_back("data " + std::string(set), found(set) ? "found" : "not found");
+    for (const text::DataSet& set : text::data_sets())
+      rows.emplace_back("data " + std::string(set.name), state_of(folders.look(set)));
     std::cout << columns(rows);
   }
 

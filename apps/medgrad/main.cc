@@ -18,6 +18,7 @@ Commands all_commands() {
   commands.push_back(make_reproduce());
   commands.push_back(make_run());
   commands.push_back(make_report());
+  commands.push_back(make_data());
   return commands;
 }
 

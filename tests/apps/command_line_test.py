@@ -44,13 +44,17 @@ class Everything(CommandTest):
 
     def test_doctor(self):
         os.mkdir(self.path("ptb"))
-        environment = {**os.environ, "MEDGRAD_DATA": self.folder.name, "MEDGRAD_SIMD": "SCALAR"}
+        os.mkdir(self.path("squad"))
+        for part in ("train", "valid", "test"):
+            self.file(f"ptb/ptb.{part}.txt", "a\n")
+        environment = {**os.environ, "MEDGRAD_DATA": self.folder.name, "MEDGRAD_SIMD": "SCALAR",
+                       "XDG_DATA_HOME": self.folder.name}
         result = run("doctor", "--format", "json", env=environment)
         doctor = json.loads(result.stdout)
         self.assertEqual(doctor["simd"], "SCALAR")
         self.assertIn("SCALAR", doctor["simd_available"])
         self.assertEqual(doctor["data"], {"ptb": True, "wikitext-2": False, "squad": False,
-                                          "minilm-l6": False})
+                                          "minilm-l6": False, "distilbert": False})
         self.assertIn(b"SIMD", self.good("doctor"))
         wrong = run("doctor", env={**os.environ, "MEDGRAD_SIMD": "MMX"})
         self.assertEqual((wrong.returncode, wrong.stdout), (2, b""))

@@ -1,0 +1,131 @@
+#include "text/features.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+#include "medgrad/error.h"
+#include "medgrad/rng.h"
+#include "text/unicode.h"
+
+namespace medgrad::text {
+
+FeatureSet::FeatureSet(const QuestionSet& set, WordPiece& tokenizer, const Options& options)
+    : cls_(tokenizer.cls()), sep_(tokenizer.sep()), pad_(tokenizer.pad()) {
+  if (options.max_length < 5 || options.stride + 4 >= options.max_length) {
+    throw Error("a maximal length of " + std::to_string(options.max_length) +
+                " tokens with a stride of " + std::to_string(options.stride) +
+                " leaves no room: the length must exceed the stride by 5 or more.");
+  }
+  contexts_.reserve(set.contexts.size());
+  for (const std::string& context : set.contexts) contexts_.push_back(tokenizer.encode(context));
+  questions_.reserve(set.questions.size());
+  features_.reserve(set.questions.size());
+  first_of_.reserve(set.questions.size() + 1);
+  for (std::size_t q = 0; q < set.questions.size(); ++q) {
+    questions_.push_back(tokenizer.encode(set.questions[q].text).ids);
+    context_of_.push_back(static_cast<std::uint32_t>(set.questions[q].context));
+    first_of_.push_back(features_.size());
+    add_windows(q, set, options);
+  }
+  first_of_.push_back(features_.size());
+}
+
+void FeatureSet::add_windows(std::size_t q, const QuestionSet& set, const Options& options) {
+  const Question& question = set.questions[q];
+  const std::size_t question_length = questions_[q].size();
+  const std::size_t total = contexts_[question.context].ids.size();
+  const std::size_t room = options.max_length - std::min(options.max_length, question_length + 3);
+  if (question_length + 3 > options.max_length || (total > room && room <= options.stride)) {
+    throw Error("question '" + question.id + "' has " + std::to_string(question_length) +
+                " tokens; with a context of " + std::to_string(total) + ", sequences of " +
+                std::to_string(options.max_length) + " and a stride of " +
+                std::to_string(options.stride) + " it may have " +
+                std::to_string(options.max_length - options.stride - 4) + " at most.");
+  }
+  const std::size_t answer_length = count_characters(question.answers.front().text);
+  for (std::size_t first = 0;; first += room - options.stride) {
+    const std::size_t count = std::min(room, total - first);
+    Feature feature{static_cast<std::uint32_t>(q), static_cast<std::uint32_t>(first),
+                    static_cast<std::uint32_t>(count), 0, 0};
+    label(feature, question, answer_length);
+    features_.push_back(feature);
+    if (first + count == total) break;
+  }
+}
+
+void FeatureSet::label(Feature& feature, const Question& question, std::size_t length) const {
+  const Answer& answer = question.answers.front();
+  const std::size_t answer_end = answer.start + length;
+  const std::span<const Offset> window =
+      std::span(contexts_[question.context].offsets).subspan(feature.first, feature.count);
+  if (window.empty() || window.front().begin > answer.start || window.back().end < answer_end)
+    return;
+  const std::size_t before = questions_[feature.question].size() + 2;  // [CLS] question [SEP]
+  // Offsets never fall: both ends are found by bisection.
+  const auto behind = std::ranges::upper_bound(window, answer.start, {}, &Offset::begin);
+  const auto ends = std::ranges::lower_bound(window, answer_end, {}, &Offset::end);
+  const std::size_t last = behind == window.end()
+                               ? window.size()
+                               : static_cast<std::size_t>(behind - window.begin()) - 1;
+  feature.start = static_cast<std::uint32_t>(before + last);
+  feature.end =
+      static_cast<std::uint32_t>(before + static_cast<std::size_t>(ends - window.begin()));
+}
+
+std::size_t FeatureSet::context_begin(std::size_t i) const {
+  return questions_[features_[i].question].size() + 2;
+}
+
+std::size_t FeatureSet::length(std::size_t i) const {
+  return context_begin(i) + features_[i].count + 1;
+}
+
+Offset FeatureSet::offset(std::size_t i, std::size_t position) const {
+  const Feature& feature = features_[i];
+  assert(position >= context_begin(i) && position + 1 < length(i));
+  return contexts_[context_of_[feature.question]]
+      .offsets[feature.first + position - context_begin(i)];
+}
+
+FeatureBatch FeatureSet::batch(std::span<const std::uint32_t> features) const {
+  FeatureBatch batch;
+  batch.size = features.size();
+  for (const std::uint32_t i : features) batch.length = std::max(batch.length, length(i));
+  batch.ids.assign(batch.size * batch.length, pad_);
+  batch.types.assign(batch.ids.size(), 0);
+  batch.mask.assign(batch.ids.size(), 0);
+  for (std::size_t row = 0; row < features.size(); ++row) {
+    const std::uint32_t i = features[row];
+    const Feature& feature = features_[i];
+    const std::vector<TokenId>& question = questions_[feature.question];
+    const TokenId* const context =
+        contexts_[context_of_[feature.question]].ids.data() + feature.first;
+    std::int64_t* const ids = batch.ids.data() + row * batch.length;
+    const std::size_t begin = context_begin(i), end = length(i);
+    ids[0] = cls_;
+    std::ranges::copy(question, ids + 1);
+    ids[begin - 1] = sep_;
+    std::copy_n(context, feature.count, ids + begin);
+    ids[end - 1] = sep_;
+    std::fill_n(batch.mask.data() + row * batch.length, end, 1);
+    std::fill_n(batch.types.data() + row * batch.length + begin, end - begin, 1);
+    batch.starts.push_back(feature.start);
+    batch.ends.push_back(feature.end);
+  }
+  return batch;
+}
+
+std::vector<std::uint32_t> epoch_order(std::size_t n, std::uint64_t seed, std::uint64_t epoch) {
+  std::vector<std::uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0U);
+  std::vector<double> uniform(n);
+  Philox(seed, epoch).fill_uniform(std::span(uniform));
+  for (std::size_t i = n; i > 1; --i) {
+    const auto j = static_cast<std::size_t>(uniform[i - 1] * static_cast<double>(i));
+    std::swap(order[i - 1], order[j]);
+  }
+  return order;
+}
+
+}  // namespace medgrad::text

@@ -1,0 +1,225 @@
+#include "text/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "io/row_source.h"
+#include "medgrad/error.h"
+#include "text/json_file.h"
+
+namespace medgrad::text {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "the bytes of a tensor are taken as they are");
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kLongestHeader = 100'000'000;  // as the format has it
+
+struct Type {
+  std::string_view name;
+  std::size_t size;
+};
+constexpr Type kTypes[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"F8_E4M3", 1},
+                           {"I64", 8}, {"I32", 4}, {"I16", 2}, {"I8", 1},   {"F8_E5M2", 1},
+                           {"U64", 8}, {"U32", 4}, {"U16", 2}, {"U8", 1},   {"BOOL", 1}};
+
+std::string shape_text(const Tensor& tensor) {
+  std::string text = "(";
+  for (const std::size_t n : tensor.shape) text += (text == "(" ? "" : ", ") + std::to_string(n);
+  return text + ")";
+}
+
+// a b, or nothing where that is past the largest number.
+std::optional<std::size_t> product(std::size_t a, std::size_t b) {
+  if (b != 0 && a > std::numeric_limits<std::size_t>::max() / b) return std::nullopt;
+  return a * b;
+}
+
+// Reads one entry of the header, whose bytes must lie in `data`.
+Tensor tensor_of(const std::string& name, const Json& entry, std::string_view data,
+                 const Place& place) {
+  const Json &type_node = member(entry, "dtype", place),
+             &shape_node = member(entry, "shape", place),
+             &places_node = member(entry, "data_offsets", place);
+  const Place shape_at(place, "shape"), places_at(place, "data_offsets");
+  const Place type_at(place, "dtype");
+  const auto* const type = std::ranges::find(kTypes, text_of(type_node, type_at), &Type::name);
+  if (type == std::end(kTypes))
+    type_at.must_be(type_node, "F64, F32, F16, BF16 or a type of whole numbers");
+
+  Tensor tensor{
+      .name = name, .type = std::string(type->name), .shape = {}, .elements = 1, .bytes = {}};
+  std::optional<std::size_t> elements = 1;
+  const Json::array_t& shape = list_of(shape_node, shape_at);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    tensor.shape.push_back(whole_number_of(shape[i], Place(shape_at, i)));
+    if (elements) elements = product(*elements, tensor.shape.back());
+  }
+  const std::optional<std::size_t> size = elements ? product(*elements, type->size) : std::nullopt;
+  if (!size) shape_at.fail("has more elements than there are bytes in the world.");
+  tensor.elements = *elements;
+
+  const Json::array_t& places = list_of(places_node, places_at);
+  if (places.size() != 2)
+    places_at.fail("has " + std::to_string(places.size()) + " numbers; it must have 2.");
+  const std::size_t begin = whole_number_of(places[0], Place(places_at, std::size_t{0}));
+  const std::size_t end = whole_number_of(places[1], Place(places_at, std::size_t{1}));
+  if (begin > end || end > data.size()) {
+    places_at.fail("is " + std::to_string(begin) + " to " + std::to_string(end) +
+                   ", where the data of the file has " + std::to_string(data.size()) + " bytes.");
+  }
+  if (end - begin != *size) {
+    places_at.fail("has room for " + std::to_string(end - begin) + " bytes, where the shape " +
+                   shape_text(tensor) + " of " + tensor.type + " needs " + std::to_string(*size) +
+                   ".");
+  }
+  tensor.bytes = data.substr(begin, end - begin);
+  return tensor;
+}
+
+// Calls convert for each element, wherever its bytes lie.
+template <class Bits, class Convert>
+void convert_all(std::string_view bytes, std::span<float> out, Convert convert) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
+    out[i] = convert(bits);
+  }
+}
+
+}  // namespace
+
+float float_of_half(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
+  const std::uint32_t exponent = bits >> 10 & 0x1FU, fraction = bits & 0x3FFU;
+  if (exponent == 0) {  // zero, or a multiple of 2^-24
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
+    return sign == 0 ? magnitude : -magnitude;
+  }
+  const std::uint32_t wide = exponent == 0x1F ? 0xFF : exponent + (127 - 15);
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+float float_of_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+SafeTensors::SafeTensors(const std::filesystem::path& file)
+    : file_(file.string()), mapped_(MappedFile(file)) {
+  parse(mapped_->bytes());
+}
+
+SafeTensors::SafeTensors(std::string name, std::string_view bytes) : file_(std::move(name)) {
+  parse(bytes);
+}
+
+void SafeTensors::parse(std::string_view bytes) {
+  if (bytes.size() < kLengthBytes)
+    throw Error(file_ + " is no safetensors file: it has " + std::to_string(bytes.size()) +
+                " bytes.");
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), kLengthBytes);
+  bytes.remove_prefix(kLengthBytes);
+  if (length > kLongestHeader || !bytes.starts_with('{'))
+    throw Error(file_ +
+                " is no safetensors file: it does not begin with the length of a header and '{'.");
+  if (length > bytes.size()) {
+    throw Error(file_ + " is truncated: the header has " + std::to_string(length) + " bytes, " +
+                std::to_string(bytes.size()) + " are there.");
+  }
+  const auto header_length = static_cast<std::size_t>(length);
+  const Json header = parse_json(bytes.substr(0, header_length), file_);
+  data_ = bytes.substr(header_length);
+
+  const Place root(file_);
+  for (const auto& [name, entry] : header.get_ref<const Json::object_t&>()) {
+    // A name is the user's text: shown with what is not printable escaped.
+    const std::string shown = internal::quoted(name);
+    const Place place(root, shown);
+    if (name != "__metadata__") {
+      tensors_.push_back(tensor_of(name, entry, data_, place));
+      continue;
+    }
+    if (!entry.is_object()) place.must_be(entry, "an object");
+    for (const auto& [key, value] : entry.get_ref<const Json::object_t&>())
+      metadata_[key] = text_of(value, Place(place, internal::quoted(key)));
+  }
+  check_places(data_.size());
+}
+
+// End to end, and to the end of the file.
+void SafeTensors::check_places(std::size_t data_size) const {
+  std::vector<const Tensor*> order;
+  for (const Tensor& tensor : tensors_) order.push_back(&tensor);
+  const auto begin = [this](const Tensor* t) {
+    return static_cast<std::size_t>(t->bytes.data() - data_.data());
+  };
+  std::ranges::sort(order, [&begin](const Tensor* a, const Tensor* b) {
+    return std::pair(begin(a), a->bytes.size()) < std::pair(begin(b), b->bytes.size());
+  });
+  std::size_t end = 0;
+  for (const Tensor* const tensor : order) {
+    if (begin(tensor) != end) {
+      throw Error(file_ + ": " + internal::quoted(tensor->name) + " begins at byte " +
+                  std::to_string(begin(tensor)) +
+                  " of the data, where the tensor before it ends at " + std::to_string(end) +
+                  "; tensors lie end to end.");
+    }
+    end += tensor->bytes.size();
+  }
+  if (end != data_size) {
+    throw Error(file_ + " goes on after its tensors: they have " + std::to_string(end) +
+                " bytes, " + std::to_string(data_size) + " are there.");
+  }
+}
+
+std::vector<std::string> SafeTensors::names() const {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : tensors_) names.push_back(tensor.name);
+  return names;
+}
+
+const Tensor* SafeTensors::find(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(tensors_, name, {}, &Tensor::name);
+  return found == tensors_.end() || found->name != name ? nullptr : &*found;
+}
+
+const Tensor& SafeTensors::must(std::string_view name) const {
+  const Tensor* const tensor = find(name);
+  if (tensor == nullptr) throw Error(file_ + " has no tensor '" + std::string(name) + "'.");
+  return *tensor;
+}
+
+void SafeTensors::read(std::string_view name, std::span<float> out) const {
+  const Tensor& tensor = must(name);
+  if (tensor.elements != out.size()) {
+    throw Error(file_ + ": " + internal::quoted(name) + " has the shape " + shape_text(tensor) +
+                ", where " + std::to_string(out.size()) + " numbers are needed.");
+  }
+  if (out.empty()) return;
+  if (tensor.type == "F32") {
+    std::memcpy(out.data(), tensor.bytes.data(), out.size_bytes());
+  } else if (tensor.type == "F16") {
+    convert_all<std::uint16_t>(tensor.bytes, out, float_of_half);
+  } else if (tensor.type == "BF16") {
+    convert_all<std::uint16_t>(tensor.bytes, out, float_of_bfloat16);
+  } else if (tensor.type == "F64") {
+    convert_all<double>(tensor.bytes, out, [](double x) { return static_cast<float>(x); });
+  } else {
+    throw Error(file_ + ": " + internal::quoted(name) + " holds elements of type " + tensor.type +
+                "; F32, F16, BF16 or F64 is needed.");
+  }
+}
+
+std::vector<float> SafeTensors::read(std::string_view name) const {
+  std::vector<float> values(must(name).elements);
+  read(name, values);
+  return values;
+}
+
+}  // namespace medgrad::text
