@@ -111,10 +111,12 @@ HWY_INLINE T Peak(const T* x, const T* bias, size_t n) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
 }
 
+// Rounding in a sum grows with its length: long rows are summed by pieces, and these in double.
+constexpr size_t kPiece = 2048;
+
 template <bool kStore, class T>
-HWY_INLINE RowSum<T> Exponentials(T* out, const T* x, const T* bias, size_t n) {
+HWY_INLINE T PieceOfExponentials(T* out, const T* x, const T* bias, size_t n, T peak) {
   const Tag<T> d;
-  const T peak = Peak(x, bias, n);
   const auto c = hn::Set(d, peak);
   auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
   ByVectors(x, bias, n, -std::numeric_limits<T>::infinity(),
@@ -124,8 +126,20 @@ HWY_INLINE RowSum<T> Exponentials(T* out, const T* x, const T* bias, size_t n) {
               s = hn::Add(s, e);
               if constexpr (kStore) StoreSome(e, out + i, count);
             });
-  const auto sum = hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
-  return {peak, hn::GetLane(sum)};
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+
+template <bool kStore, class T>
+HWY_INLINE RowSum<T> Exponentials(T* out, const T* x, const T* bias, size_t n) {
+  const T peak = Peak(x, bias, n);
+  double sum = 0;
+  for (size_t i = 0; i < n; i += kPiece) {
+    const T* b = bias == nullptr ? nullptr : bias + i;
+    T* to = kStore ? out + i : nullptr;
+    sum += static_cast<double>(
+        PieceOfExponentials<kStore>(to, x + i, b, std::min(kPiece, n - i), peak));
+  }
+  return {peak, static_cast<T>(sum)};
 }
 
 template <class T>
