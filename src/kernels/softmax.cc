@@ -84,7 +84,7 @@ HWY_INLINE void ByVectors(const T* x, const T* bias, size_t n, T pad, const F& f
   }
   for (; i + lanes <= n; i += lanes) f(at(i), i, 0, lanes);
   if (i == n) return;
-  HWY_ALIGN T rest[hn::MaxLanes(Tag<T>())];
+  HWY_ALIGN T rest[kLanes];
   for (size_t k = 0; k < lanes; ++k)
     rest[k] = i + k >= n ? pad : bias == nullptr ? x[i + k] : x[i + k] + bias[i + k];
   f(hn::Load(d, rest), i, 1, n - i);
@@ -94,7 +94,7 @@ template <class T, class V>
 HWY_INLINE void StoreSome(V v, T* to, size_t count) {
   const Tag<T> d;
   if (count == hn::Lanes(d)) return hn::StoreU(v, d, to);
-  HWY_ALIGN T rest[hn::MaxLanes(Tag<T>())];
+  HWY_ALIGN T rest[kLanes];
   hn::Store(v, d, rest);
   std::copy_n(rest, count, to);
 }
