@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+"""Training steps of the language models in plain PyTorch, as a careful user would write them.
+
+The peer of medgrad_language_bench: the same models, sizes and dropout, random tokens, one plain SGD step with clipping
+per batch. Prints one line of JSON: tokens per second, milliseconds per step (the median), those of
+processor time, which other programs disturb less, and peak memory.
+"""
+import argparse
+import ctypes
+import json
+import math
+import os
+import resource
+import time
+
+
+def tune_malloc():
+    """glibc keeps the large buffers of a step for the next one; before anything is allocated."""
+    libc = ctypes.CDLL("libc.so.6")
+    for option, value in ((-4, 0), (-1, -1), (-2, 64 << 20)):  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_TOP_PAD
+        libc.mallopt(option, value)
+
+
+tune_malloc()
+import torch
+from torch import nn
+
+
+class Encoder(nn.Module):
+    """nn.TransformerEncoder with a causal mask between an embedding and a linear layer."""
+
+    def __init__(self, vocabulary, width=200, heads=2, hidden=200, layers=2, dropout=0.2):
+        super().__init__()
+        self.width = width
+        self.emb = nn.Embedding(vocabulary, width)
+        self.drop = nn.Dropout(dropout)
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(width, heads, hidden, dropout), layers)
+        self.dec = nn.Linear(width, vocabulary)
+        position = torch.arange(5000).unsqueeze(1)
+        frequency = torch.exp(torch.arange(0, width, 2) * (-math.log(10000.0) / width))
+        table = torch.zeros(5000, 1, width)
+        table[:, 0, 0::2] = torch.sin(position * frequency)
+        table[:, 0, 1::2] = torch.cos(position * frequency)
+        self.register_buffer("positions", table)
+
+    def forward(self, tokens):
+        time_steps = tokens.size(0)
+        mask = torch.triu(torch.full((time_steps, time_steps), float("-inf")), diagonal=1)
+        x = self.drop(self.emb(tokens) * math.sqrt(self.width) + self.positions[:time_steps])
+        return self.dec(self.encoder(x, mask))
+
+
+class RelativeLayer(nn.Module):
+    def __init__(self, width, heads, hidden, dropout):
+        super().__init__()
+        self.heads, self.head = heads, width // heads
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.r = nn.Linear(width, width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.drop = nn.Dropout(dropout)
+        self.feed = nn.Sequential(
+            nn.Linear(width, hidden), nn.ReLU(inplace=True), nn.Dropout(dropout), nn.Linear(hidden, width),
+            nn.Dropout(dropout))
+
+    @staticmethod
+    def shift(x):
+        """(batch, heads, queries, distances) to (batch, heads, queries, keys)."""
+        b, h, q, k = x.shape
+        padded = torch.cat([x.new_zeros(b, h, q, 1), x], dim=3).view(b, h, k + 1, q)
+        return padded[:, :, 1:].reshape(b, h, q, k)
+
+    def forward(self, x, positions, u, v, mask):
+        t, b, width = x.shape
+        q, k, value = (part.view(t, b * self.heads, self.head).transpose(0, 1)
+                       for part in self.qkv(x).chunk(3, dim=-1))  # (batch * heads, time, head)
+        r = self.r(positions).view(t, self.heads, self.head).permute(1, 2, 0)  # (heads, head, distances)
+        by_head = q.view(b, self.heads, t, self.head)
+        content = torch.bmm((by_head + u[:, None]).view(b * self.heads, t, self.head), k.transpose(1, 2))
+        position = self.shift(torch.matmul(by_head + v[:, None], r))
+        score = (content.view(b, self.heads, t, t) + position) / math.sqrt(self.head)
+        p = torch.softmax(score.masked_fill(mask, float("-inf")), dim=-1).view(b * self.heads, t, t)
+        a = torch.bmm(p, value).transpose(0, 1).reshape(t, b, width)
+        x = self.norm1(x + self.drop(self.out(a)))
+        return self.norm2(x + self.feed(x))
+
+
+class TransformerXL(nn.Module):
+    def __init__(self, vocabulary, width=512, heads=8, hidden=2048, layers=6, dropout=0.1):
+        super().__init__()
+        self.width = width
+        self.emb = nn.Embedding(vocabulary, width)
+        self.u = nn.Parameter(0.02 * torch.randn(heads, width // heads))
+        self.v = nn.Parameter(0.02 * torch.randn(heads, width // heads))
+        self.drop = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(RelativeLayer(width, heads, hidden, dropout) for _ in range(layers))
+        self.dec = nn.Linear(width, vocabulary)
+
+    def forward(self, tokens):
+        t = tokens.size(0)
+        frequency = 10000.0 ** (-torch.arange(0, self.width, 2) / self.width)
+        angle = torch.arange(t - 1, -1, -1.0).unsqueeze(1) * frequency
+        positions = self.drop(torch.cat([angle.sin(), angle.cos()], dim=1))
+        mask = torch.ones(t, t, dtype=torch.bool).triu(1)
+        x = self.drop(self.emb(tokens) * math.sqrt(self.width))
+        for layer in self.layers:
+            x = layer(x, positions, self.u, self.v, mask)
+        return self.dec(self.drop(x))
+
+
+def initialise(module):
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(module.weight, 0, 0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+
+
+TASKS = {"ptb": (10000, 35, Encoder), "wikitext2": (33278, 128, TransformerXL)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", choices=sorted(TASKS), default="ptb")
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(0)
+    vocabulary, length, model_type = TASKS[options.task]
+    model = model_type(vocabulary)
+    model.apply(initialise)
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    tokens = torch.randint(vocabulary, (length + 1, options.batch))
+    times, cpu, losses = [], [], []
+    for _ in range(options.steps + 1):  # the first warms up
+        start, cpu_start = time.perf_counter(), time.process_time()
+        optimizer.zero_grad(set_to_none=True)
+        loss = criterion(model(tokens[:-1]).view(-1, vocabulary), tokens[1:].reshape(-1))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        times.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - cpu_start)
+        losses.append(loss.item())
+    step, cpu_step = (sorted(x[1:])[options.steps // 2] for x in (times, cpu))
+    print(json.dumps({
+        "program": "torch " + torch.__version__, "task": options.task, "batch": options.batch,
+        "threads": options.threads, "tokens_per_second": length * options.batch / step, "step_ms": 1e3 * step,
+        "cpu_ms": 1e3 * cpu_step,        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "first_loss": losses[0],
+        "last_loss": losses[-1]}))
+
+
+if __name__ == "__main__":
+    main()

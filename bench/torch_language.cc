@@ -1,0 +1,100 @@
+// medgrad_language_bench --task ptb|wikitext2 --batch B --steps K --threads N
+//
+// Training steps of the language models on random tokens: loss, gradients, clipping and plain SGD
+// with momentum. Prints what bench/peers/language.py prints for the same models in PyTorch.
+#include <sys/resource.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench.h"
+#include "medgrad/torch/runtime.h"
+#include "torch/models/encoder.h"
+#include "torch/models/transformer_xl.h"
+
+namespace {
+
+using medgrad::torch::Batch;
+using medgrad::torch::Model;
+
+struct Task {
+  std::int64_t vocabulary, length;
+  std::shared_ptr<Model> model;
+};
+
+Task task_of(const std::string& name) {
+  using namespace medgrad::torch;
+  if (name == "ptb") return {10000, 35, std::make_shared<EncoderModel>(EncoderOptions{})};
+  if (name == "wikitext2")
+    return {33278, 128, std::make_shared<TransformerXL>(TransformerXLOptions{})};
+  throw std::runtime_error("--task is ptb or wikitext2");
+}
+
+// Of all threads of this process.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+double median_but_first(std::vector<double> x) {
+  std::sort(x.begin() + 1, x.end());
+  return x[1 + (x.size() - 1) / 2];
+}
+
+void run(const std::map<std::string, std::string>& options) {
+  const auto number = [&](const char* name) { return std::stol(options.at(name)); };
+  medgrad::torch::use_threads(static_cast<int>(number("--threads")));
+  Task task = task_of(options.at("--task"));
+  const std::int64_t batch = number("--batch");
+  ::torch::manual_seed(0);
+  const at::Tensor tokens = at::randint(task.vocabulary, {task.length + 1, batch}, at::kLong);
+  const Batch given = {tokens.narrow(0, 0, task.length), tokens.narrow(0, 1, task.length), {}, {}};
+  ::torch::optim::SGD optimiser(task.model->parameters(),
+                                ::torch::optim::SGDOptions(0.1).momentum(0.9));
+  std::vector<double> times, cpu, losses;
+  for (std::int64_t step = 0; step <= number("--steps"); ++step) {  // the first warms up
+    const double before = cpu_seconds();
+    times.push_back(medgrad::bench::seconds([&] {
+      for (auto& p : task.model->parameters()) p.mutable_grad() = at::Tensor();
+      const at::Tensor loss = task.model->loss(given);
+      loss.backward();
+      ::torch::nn::utils::clip_grad_norm_(task.model->parameters(), 1.0);
+      optimiser.step();
+      losses.push_back(loss.item<double>());
+    }));
+    cpu.push_back(cpu_seconds() - before);
+  }
+  const double step = median_but_first(times), cpu_step = median_but_first(cpu);
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  std::printf(
+      "{\"program\": \"medgrad\", \"task\": \"%s\", \"batch\": %ld, \"threads\": %d, "
+      "\"tokens_per_second\": %.1f, \"step_ms\": %.2f, \"cpu_ms\": %.2f, \"peak_rss_bytes\": %ld, "
+      "\"first_loss\": %.6f, \"last_loss\": %.6f}\n",
+      options.at("--task").c_str(), static_cast<long>(batch), at::get_num_threads(),
+      static_cast<double>(task.length * batch) / step, 1e3 * step, 1e3 * cpu_step,
+      used.ru_maxrss * 1024L, losses.front(), losses.back());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  medgrad::torch::keep_memory();
+  std::map<std::string, std::string> options = {
+      {"--task", "ptb"}, {"--batch", "256"}, {"--steps", "5"}, {"--threads", "0"}};
+  for (int i = 1; i < argc; i += 2) {
+    if (i + 1 == argc || options.count(argv[i]) == 0)
+      throw std::runtime_error("options are --task, --batch, --steps and --threads, each a value");
+    options[argv[i]] = argv[i + 1];
+  }
+  run(options);
+  return 0;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "medgrad_language_bench: %s\n", e.what());
+  return 1;
+}

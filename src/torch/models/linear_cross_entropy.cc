@@ -1,0 +1,224 @@
+#include "torch/models/linear_cross_entropy.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernels/softmax.h"
+#include "medgrad/error.h"
+#include "torch/models/real.h"
+
+namespace medgrad::torch {
+namespace {
+
+using ::torch::autograd::AutogradContext;
+using ::torch::autograd::variable_list;
+
+// Rows at a time. Products of fewer rows reread W too often; more rows leave the cache.
+std::int64_t rows_at_a_time(std::int64_t vocabulary) {
+  return std::clamp<std::int64_t>((std::int64_t{1} << 23) / vocabulary, 64, 1024);
+}
+
+void check(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+           const at::Tensor& targets) {
+  const std::int64_t n = hidden.size(0), vocabulary = weight.size(0);
+  TORCH_CHECK(hidden.dim() == 2 && weight.dim() == 2 && hidden.size(1) == weight.size(1) &&
+                  bias.numel() == vocabulary && targets.numel() == n && n > 0,
+              "linear_cross_entropy: shapes do not fit");
+  const std::int64_t* t = targets.data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (t[i] >= 0 && t[i] < vocabulary) continue;
+    throw Error(std::string("Target ")
+                    .append(std::to_string(i))
+                    .append(" is token ")
+                    .append(std::to_string(t[i]))
+                    .append(", but the vocabulary has tokens 0 to ")
+                    .append(std::to_string(vocabulary - 1))
+                    .append("."));
+  }
+}
+
+struct Gradients {
+  at::Tensor hidden, weight, bias;
+};
+
+template <class T>
+class Chunks {
+ public:
+  Chunks(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+         const at::Tensor& targets, std::int64_t rows, Gradients* gradients)
+      : hidden_(hidden),
+        weight_(weight),
+        bias_(bias),
+        targets_(targets.data_ptr<std::int64_t>()),
+        n_(hidden.size(0)),
+        width_(hidden.size(1)),
+        vocabulary_(weight.size(0)),
+        rows_(std::min(rows, n_)),
+        gradients_(gradients),
+        logits_(at::empty({rows_, vocabulary_}, hidden.options())),
+        losses_(static_cast<std::size_t>(n_)) {
+    if (gradients_ == nullptr) return;
+    scaled_ = at::empty({rows_, width_}, hidden.options());
+    share_ = at::empty({rows_}, hidden.options());
+    gradients_->hidden = at::empty_like(hidden);
+    gradients_->weight = at::empty_like(weight);
+    gradients_->bias = at::empty_like(bias);
+  }
+
+  // The mean loss; the sum is taken in double and in the order of the tokens.
+  double run() {
+    for (std::int64_t first = 0; first < n_; first += rows_)
+      chunk(first, std::min(rows_, n_ - first));
+    if (gradients_ != nullptr) subtract_targets();
+    double sum = 0;
+    for (const double loss : losses_) sum += loss;
+    return sum / static_cast<double>(n_);
+  }
+
+ private:
+  void chunk(std::int64_t first, std::int64_t count) {
+    const at::Tensor h = hidden_.narrow(0, first, count);
+    at::Tensor z = logits_.narrow(0, 0, count);
+    at::mm_out(z, h, weight_.t());
+    exponentiate(first, count);
+    if (gradients_ == nullptr) return;
+    at::Tensor out = gradients_->hidden.narrow(0, first, count);
+    at::mm_out(out, z, weight_);
+    scale_rows(first, count);
+    const at::Tensor s = scaled_.narrow(0, 0, count), share = share_.narrow(0, 0, count);
+    const int beta = first == 0 ? 0 : 1;
+    gradients_->weight.addmm_(z.t(), s, beta);
+    gradients_->bias.addmv_(z.t(), share, beta);
+  }
+
+  // Rows of logits become losses and, where gradients are wanted, exponentials and 1 / (n s).
+  void exponentiate(std::int64_t first, std::int64_t count) {
+    T* z = logits_.template data_ptr<T>();
+    const T* b = bias_.template data_ptr<T>();
+    T* share = gradients_ == nullptr ? nullptr : share_.template data_ptr<T>();
+    const auto n = static_cast<std::size_t>(vocabulary_);
+    at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        T* row = z + i * vocabulary_;
+        const std::int64_t t = targets_[first + i];
+        const double of_target = static_cast<double>(row[t]) + static_cast<double>(b[t]);
+        const kernels::RowSum<T> sum = share == nullptr ? kernels::sum_exponentials(row, b, n)
+                                                        : kernels::exponentials(row, b, n);
+        losses_[static_cast<std::size_t>(first + i)] =
+            static_cast<double>(sum.peak) + std::log(static_cast<double>(sum.sum)) - of_target;
+        if (share != nullptr) share[i] = T{1} / (sum.sum * static_cast<T>(n_));
+      }
+    });
+  }
+
+  // dH_i <- dH_i / (n s_i) - W_t / n, and the rows of H that the weights' gradient is made of.
+  void scale_rows(std::int64_t first, std::int64_t count) {
+    const T* h = hidden_.template data_ptr<T>() + first * width_;
+    const T* w = weight_.template data_ptr<T>();
+    const T* share = share_.template data_ptr<T>();
+    T* out = gradients_->hidden.template data_ptr<T>() + first * width_;
+    T* scaled = scaled_.template data_ptr<T>();
+    const T each = T{1} / static_cast<T>(n_);
+    at::parallel_for(0, count, 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const T* of_target = w + targets_[first + i] * width_;
+        for (std::int64_t k = i * width_, j = 0; j < width_; ++j, ++k) {
+          out[k] = out[k] * share[i] - of_target[j] * each;
+          scaled[k] = h[k] * share[i];
+        }
+      }
+    });
+  }
+
+  // Y' H / n and Y' 1 / n, in the order of the tokens.
+  void subtract_targets() {
+    const T* h = hidden_.template data_ptr<T>();
+    T* weight = gradients_->weight.template data_ptr<T>();
+    T* bias = gradients_->bias.template data_ptr<T>();
+    const T each = T{1} / static_cast<T>(n_);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      const std::int64_t t = targets_[i];
+      T* row = weight + t * width_;
+      for (std::int64_t j = 0; j < width_; ++j) row[j] -= h[i * width_ + j] * each;
+      bias[t] -= each;
+    }
+  }
+
+  const at::Tensor &hidden_, &weight_, &bias_;
+  const std::int64_t* targets_;
+  std::int64_t n_, width_, vocabulary_, rows_;
+  Gradients* gradients_;
+  at::Tensor logits_, scaled_, share_;
+  std::vector<double> losses_;
+};
+
+at::Tensor compute(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+                   const at::Tensor& targets, std::int64_t rows, Gradients* gradients) {
+  if (rows == 0) rows = rows_at_a_time(weight.size(0));
+  double loss = 0;
+  for_real(hidden, [&]<class T>(T) {
+    loss = Chunks<T>(hidden, weight, bias, targets, rows, gradients).run();
+  });
+  return at::scalar_tensor(loss, hidden.options());
+}
+
+class LinearCrossEntropy : public ::torch::autograd::Function<LinearCrossEntropy> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& hidden,
+                            const at::Tensor& weight, const at::Tensor& bias,
+                            const at::Tensor& targets, std::int64_t rows) {
+    Gradients gradients;
+    at::Tensor loss = compute(hidden.contiguous(), weight.contiguous(), bias.contiguous(), targets,
+                              rows, &gradients);
+    context->saved_data["hidden"] = gradients.hidden;
+    context->saved_data["weight"] = gradients.weight;
+    context->saved_data["bias"] = gradients.bias;
+    return loss;
+  }
+
+  // Gradients are handed out, not copied: nothing else refers to them afterwards, so that a
+  // parameter's grad can be this very memory.
+  static variable_list backward(AutogradContext* context, const variable_list& outer) {
+    const double factor = outer[0].item<double>();
+    const auto take = [&](const char* name) {
+      const auto found = context->saved_data.find(name);
+      if (found == context->saved_data.end()) {
+        throw Error("backward() was called twice on one loss; its gradients are gone.");
+      }
+      at::Tensor gradient = found->second.toTensor();
+      context->saved_data.erase(found);
+      if (factor != 1) gradient.mul_(factor);
+      return gradient;
+    };
+    variable_list inner(5);
+    inner[0] = take("hidden");
+    inner[1] = take("weight");
+    inner[2] = take("bias");
+    return inner;
+  }
+};
+
+}  // namespace
+
+at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weight,
+                                const at::Tensor& bias, const at::Tensor& targets,
+                                std::int64_t rows) {
+  const at::Tensor t = targets.reshape({-1}).contiguous();
+  check(hidden, weight, bias, t);
+  if (at::GradMode::is_enabled() &&
+      (hidden.requires_grad() || weight.requires_grad() || bias.requires_grad())) {
+    return LinearCrossEntropy::apply(hidden, weight, bias, t, rows);
+  }
+  return compute(hidden.contiguous(), weight.contiguous(), bias.contiguous(), t, rows, nullptr);
+}
+
+at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weight,
+                                const at::Tensor& bias, const at::Tensor& targets) {
+  return linear_cross_entropy(hidden, weight, bias, targets, 0);
+}
+
+}  // namespace medgrad::torch

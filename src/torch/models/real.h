@@ -1,0 +1,26 @@
+// One piece of code for tensors of floats and of doubles.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+#include "medgrad/error.h"
+
+namespace medgrad::torch {
+
+// f(T{}) with T the element type of x: float or double.
+template <class F>
+void for_real(const at::Tensor& x, const F& f) {
+  if (x.scalar_type() == at::kFloat) {
+    f(0.0F);
+  } else if (x.scalar_type() == at::kDouble) {
+    f(0.0);
+  } else {
+    throw Error(std::string("A tensor of type ")
+                    .append(c10::toString(x.scalar_type()))
+                    .append(" was given; models work in Float or Double."));
+  }
+}
+
+}  // namespace medgrad::torch

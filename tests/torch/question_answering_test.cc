@@ -1,0 +1,278 @@
+#include "torch/models/question_answering.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "medgrad/error.h"
+#include "model_checks.h"
+#include "testing.h"
+
+namespace medgrad::torch {
+namespace {
+
+namespace fs = std::filesystem;
+using medgrad::testing::message_of;
+
+BertOptions tiny(BertKind kind) {
+  BertOptions o;
+  o.kind = kind;
+  o.vocabulary = 13;
+  o.positions = 9;
+  o.types = kind == BertKind::bert ? 2 : 0;
+  o.width = 8;
+  o.heads = 2;
+  o.hidden = 6;
+  o.layers = 2;
+  o.dropout = 0.25;
+  o.attention_dropout = 0.2;
+  o.head_dropout = 0.1;
+  return o;
+}
+
+Batch some_batch() {
+  Batch batch;
+  batch.tokens = testing::random_tokens(13, {3, 7});
+  batch.targets = at::tensor({1, 2, 0, 6, 3, 5}, at::kLong).view({3, 2});
+  batch.types = testing::random_tokens(2, {3, 7});
+  batch.mask = at::ones({3, 7}, at::kLong);
+  batch.mask[1].narrow(0, 5, 2).zero_();
+  return batch;
+}
+
+TEST(QuestionAnswering, HasTheParametersOfTheTask) {
+  EXPECT_EQ(testing::count_parameters(QuestionAnswering({})), 66364418);
+}
+
+TEST(QuestionAnswering, GradientsAreThoseOfFiniteDifferences) {
+  for (const BertKind kind : {BertKind::bert, BertKind::distilbert}) {
+    QuestionAnswering model(tiny(kind));
+    model.to(at::kDouble);
+    testing::disturb(model, 0.3);
+    const Batch batch = some_batch();
+    for (const bool training : {false, true}) {
+      model.train(training);
+      testing::expect_gradients(model, [&] {
+        model.reseed(1, 2);
+        return model.loss(batch);
+      });
+    }
+  }
+}
+
+TEST(QuestionAnswering, PaddingIsNotSeen) {
+  QuestionAnswering model(tiny(BertKind::bert));
+  model.to(at::kDouble);
+  testing::disturb(model, 0.3);
+  model.eval();
+  const at::NoGradGuard no_gradients;
+  const Batch padded = some_batch();
+  Batch alone = padded;
+  alone.tokens = padded.tokens.narrow(0, 1, 1).narrow(1, 0, 5);
+  alone.types = padded.types.narrow(0, 1, 1).narrow(1, 0, 5);
+  alone.mask = at::Tensor();
+  const at::Tensor want = model.hidden(alone)[0], got = model.hidden(padded)[1].narrow(0, 0, 5);
+  EXPECT_LT(testing::largest_difference(got, want), 1e-12);
+}
+
+// By hand: the mean over sequences of -log softmax at the target, over all positions, those of
+// padding included; a target outside the tokens does not count.
+TEST(QuestionAnswering, LossIsHalfOfTwoCrossEntropies) {
+  QuestionAnswering model(tiny(BertKind::distilbert));
+  model.to(at::kDouble);
+  testing::disturb(model, 0.3);
+  model.eval();
+  const at::NoGradGuard no_gradients;
+  Batch batch = some_batch();
+  batch.targets[2][1] = 70;
+  batch.targets[0][0] = -4;  // becomes 0
+  const at::Tensor z = at::log_softmax(model.logits(batch), 1);
+  EXPECT_EQ(z.sizes(), at::IntArrayRef({3, 7, 2}));
+  const auto at = [&](std::int64_t b, std::int64_t t, std::int64_t k) {
+    return z[b][t][k].item<double>();
+  };
+  const double first = -(at(0, 0, 0) + at(1, 0, 0) + at(2, 3, 0)) / 3;
+  const double last = -(at(0, 2, 1) + at(1, 6, 1)) / 2;
+  EXPECT_NEAR(model.loss(batch).item<double>(), (first + last) / 2, 1e-12);
+}
+
+// Weights under the published names, with any prefix, go where they belong.
+TEST(QuestionAnswering, LoadsPublishedNames) {
+  for (const BertKind kind : {BertKind::bert, BertKind::distilbert}) {
+    const bool distil = kind == BertKind::distilbert;
+    const BertOptions options = tiny(kind);
+    const at::NoGradGuard no_gradients;
+    const std::string layer = distil ? "transformer.layer.1." : "encoder.layer.1.";
+    for (const std::string prefix : {"", "bert.", "distilbert."}) {
+      QuestionAnswering model(options);
+      std::map<std::string, at::Tensor> tensors;
+      for (const auto& [name, tensor] :
+           BertEncoder(options, std::make_shared<DropoutStream>()).published()) {
+        tensors[prefix + name] = at::randn(tensor.sizes()) * 0.3;
+      }
+      tensors["pooler.dense.weight"] = at::zeros({8, 8});
+      tensors["cls.predictions.bias"] = at::zeros({13});
+      tensors["vocab_projector.bias"] = at::zeros({13});
+      tensors["something.else"] = at::zeros({1});
+      tensors.erase(prefix + layer + (distil ? "ffn.lin1.bias" : "intermediate.dense.bias"));
+      if (!distil) {
+        tensors["bert.embeddings.LayerNorm.gamma"] = at::full({8}, 2.0);
+        tensors.erase(prefix + "embeddings.LayerNorm.weight");
+      }
+      const LoadReport report = model.load(tensors);
+      EXPECT_EQ(
+          report.missing,
+          std::vector<std::string>{layer + (distil ? "ffn.lin1.bias" : "intermediate.dense.bias")});
+      EXPECT_EQ(report.unexpected, std::vector<std::string>{"something.else"});
+      EXPECT_EQ(report.ignored.size(), 3U);
+      EXPECT_FALSE(report.head);
+      const auto p = model.named_parameters();
+      const std::string key = distil ? "attention.k_lin.weight" : "attention.self.key.weight";
+      EXPECT_TRUE(p["encoder.layers.1.attention.in_proj_weight"].narrow(0, 8, 8).equal(
+          tensors[prefix + layer + key]));
+      if (!distil) {
+        EXPECT_TRUE(p["encoder.norm.weight"].equal(at::full({8}, 2.0)));
+      }
+    }
+  }
+}
+
+TEST(QuestionAnswering, RefusesTensorsOfAnotherShape) {
+  QuestionAnswering model(tiny(BertKind::distilbert));
+  EXPECT_EQ(message_of([&] {
+              return model.load({{"distilbert.embeddings.LayerNorm.weight", at::zeros({9})}});
+            }),
+            "Tensor distilbert.embeddings.LayerNorm.weight of the checkpoint has shape (9); the "
+            "model needs (8).");
+}
+
+TEST(QuestionAnswering, ReadsItsConfig) {
+  const BertOptions bert = parse_bert_options(
+      R"({"model_type": "bert", "hidden_size": 384, "num_attention_heads": 12, "hidden_act": "gelu",
+          "num_hidden_layers": 6, "intermediate_size": 1536, "layer_norm_eps": 1e-7,
+          "classifier_dropout": null})");
+  EXPECT_EQ(bert.kind, BertKind::bert);
+  EXPECT_EQ(bert.width, 384);
+  EXPECT_EQ(bert.layers, 6);
+  EXPECT_EQ(bert.types, 2);
+  EXPECT_EQ(bert.epsilon, 1e-7);
+  const BertOptions distil = parse_bert_options(
+      R"({"model_type": "distilbert", "dim": 96, "n_heads": 3, "hidden_dim": 100, "n_layers": 2,
+          "activation": "gelu", "dropout": 0.2, "qa_dropout": 0.3})");
+  EXPECT_EQ(distil.kind, BertKind::distilbert);
+  EXPECT_EQ(distil.width, 96);
+  EXPECT_EQ(distil.types, 0);
+  EXPECT_EQ(distil.head_dropout, 0.3);
+  EXPECT_EQ(message_of([] { return parse_bert_options("[1"); }),
+            "config.json is not a JSON object.");
+  EXPECT_EQ(message_of([] { return parse_bert_options(R"({"model_type": "gpt2"})"); }),
+            "config.json: model_type is \"gpt2\"; \"bert\" and \"distilbert\" are known.");
+  EXPECT_EQ(message_of([] {
+              return parse_bert_options(R"({"model_type": "bert", "hidden_act": "relu"})");
+            }),
+            "config.json: hidden_act is \"relu\"; only \"gelu\" is known.");
+  EXPECT_EQ(message_of([] {
+              return parse_bert_options(R"({"model_type": "bert", "hidden_size": "big"})");
+            }),
+            "config.json: hidden_size is \"big\"; it is a number.");
+}
+
+TEST(QuestionAnswering, SaysWhatIsWrong) {
+  QuestionAnswering model(tiny(BertKind::bert));
+  Batch batch = some_batch();
+  batch.tokens = testing::random_tokens(13, {3, 10});
+  EXPECT_THROW(static_cast<void>(model.loss(batch)), Error);
+  batch = some_batch();
+  batch.mask[1].zero_();
+  EXPECT_EQ(message_of([&] { return model.loss(batch); }), "A sequence consists of padding only.");
+  batch = some_batch();
+  batch.targets = batch.targets.t();
+  EXPECT_THROW(static_cast<void>(model.loss(batch)), Error);
+}
+
+// ---- The real thing: MiniLM-L6, where its weights are ------------------------------------------
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// As much of the safetensors format as this one file needs: a length, a JSON header, F16 numbers.
+std::map<std::string, at::Tensor> half_tensors(const fs::path& path) {
+  const std::string bytes = read_file(path);
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  const auto header = nlohmann::json::parse(bytes.substr(8, length));
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [name, entry] : header.items()) {
+    if (name == "__metadata__" || entry["dtype"] != "F16") continue;
+    const auto shape = entry["shape"].get<std::vector<std::int64_t>>();
+    at::Tensor tensor = at::empty(shape, at::kHalf);
+    std::memcpy(tensor.data_ptr(),
+                bytes.data() + 8 + length + entry["data_offsets"][0].get<std::size_t>(),
+                tensor.nbytes());
+    tensors[name] = tensor;
+  }
+  return tensors;
+}
+
+TEST(QuestionAnswering, MiniLmGivesTheReferencesHiddenStates) {
+  const char* data = std::getenv("MEDGRAD_DATA");
+  const fs::path folder = fs::path(data == nullptr ? "" : data) / "minilm-l6";
+  if (data == nullptr || !fs::exists(folder / "model.safetensors"))
+    GTEST_SKIP() << "MiniLM-L6 is not there: set MEDGRAD_DATA to the folder of minilm-l6/.";
+  QuestionAnswering model(parse_bert_options(read_file(folder / "config.json")));
+  const LoadReport report = model.load(half_tensors(folder / "model.safetensors"));
+  EXPECT_TRUE(report.missing.empty());
+  EXPECT_TRUE(report.unexpected.empty());
+  EXPECT_FALSE(report.head);
+  model.eval();
+  const at::NoGradGuard no_gradients;
+  std::ifstream file(medgrad::testing::golden("language.json"));
+  const auto cases = nlohmann::json::parse(file)["minilm"];
+  // All in one batch, so that most of them are padded.
+  std::size_t longest = 0;
+  for (const auto& want : cases) longest = std::max(longest, want["ids"].size());
+  const auto rows = static_cast<std::int64_t>(cases.size());
+  Batch batch;
+  batch.tokens = at::zeros({rows, static_cast<std::int64_t>(longest)}, at::kLong);
+  batch.types = at::zeros_like(batch.tokens);
+  batch.mask = at::zeros_like(batch.tokens);
+  for (std::int64_t b = 0; b < rows; ++b) {
+    const auto& want = cases[static_cast<std::size_t>(b)];
+    for (std::size_t i = 0; i < want["ids"].size(); ++i) {
+      const auto t = static_cast<std::int64_t>(i);
+      batch.tokens[b][t] = want["ids"][i].get<std::int64_t>();
+      batch.types[b][t] = want["types"][i].get<std::int64_t>();
+      batch.mask[b][t] = want["mask"][i].get<std::int64_t>();
+    }
+  }
+  const at::Tensor hidden = model.hidden(batch);
+  for (std::int64_t b = 0; b < rows; ++b) {
+    const auto& want = cases[static_cast<std::size_t>(b)];
+    const auto length = static_cast<std::int64_t>(want["ids"].size());
+    for (std::int64_t t = 0; t < length; ++t) {
+      for (std::int64_t k = 0; k < 8; ++k) {
+        EXPECT_NEAR(hidden[b][t][k].item<double>(),
+                    want["hidden_first8"][static_cast<std::size_t>(t)][static_cast<std::size_t>(k)]
+                        .get<double>(),
+                    1e-4);
+      }
+    }
+    const at::Tensor mean = hidden[b].narrow(0, 0, length).mean(0);
+    const auto pooled = want["mean_pooled"].get<std::vector<double>>();
+    for (std::size_t k = 0; k < pooled.size(); ++k)
+      EXPECT_NEAR(mean[static_cast<std::int64_t>(k)].item<double>(), pooled[k], 1e-4);
+  }
+}
+
+}  // namespace
+}  // namespace medgrad::torch
