@@ -1,0 +1,86 @@
+// The language tasks of the paper: data, a model, a loss, and how well a model does.
+//
+//   ptb                 Penn Treebank, encoder transformer
+//   wikitext2           WikiText-2, Transformer-XL
+//   wikitext2-encoder   WikiText-2, the encoder of ptb
+//   squad               SQuAD v1.1, question answering with a BERT-type encoder
+//   synthetic, synthetic-questions   the same kinds on data made up on the spot
+//
+// A task gives batches in a fixed order: of language models the same in every epoch, of question
+// answering shuffled by (seed, epoch). Nothing in it changes while a model trains.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "torch/models/model.h"
+
+namespace medgrad::language {
+
+// What the paper did, where it says so.
+struct TaskInfo {
+  std::string_view name, title;
+  std::size_t batch;       // sequences side by side in one backward pass
+  std::size_t accumulate;  // backward passes per step
+  std::size_t epochs;      // of a run of the paper's length
+  double dropout;
+  // Learning rates of the paper's table, by name of the optimiser.
+  std::vector<std::pair<std::string_view, double>> rates;
+  bool questions = false;
+};
+[[nodiscard]] std::span<const TaskInfo> tasks();
+// Throws Error that names the nearest where there is none of that name.
+[[nodiscard]] const TaskInfo& find_task(std::string_view name);
+
+enum class Size : std::uint8_t {
+  paper,  // the model of the paper
+  small,  // of the same kind, for trying things out: seconds instead of hours
+};
+
+struct TaskOptions {
+  Size size = Size::paper;
+  std::size_t batch = 0;             // 0: the paper's
+  std::optional<double> dropout;     // instead of the paper's
+  bool drop_last = false;            // leave out a last batch that is shorter
+  std::uint64_t seed = 0;            // of shuffling, and of made-up data
+  std::size_t limit = 0;             // use only so many batches of an epoch; 0: all
+  std::size_t evaluation_limit = 0;  // and so many for each part of an evaluation; 0: all
+};
+
+// How well a model does, by names that tables and files use: "training_loss", "train_ppl",
+// "valid_ppl", or "valid_loss", "f1", "exact_match".
+using Scores = std::vector<std::pair<std::string, double>>;
+[[nodiscard]] double score(const Scores& scores, std::string_view name);  // NaN where there is none
+
+class Task {
+ public:
+  virtual ~Task() = default;
+  [[nodiscard]] virtual const TaskInfo& info() const = 0;
+  // One sentence: data, model, and what differs from the paper.
+  [[nodiscard]] virtual std::string description() const = 0;
+
+  // A new model whose weights are drawn from `seed`; for a task with a checkpoint, from there.
+  [[nodiscard]] virtual std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const = 0;
+
+  [[nodiscard]] virtual std::size_t batches() const = 0;  // of an epoch
+  [[nodiscard]] virtual torch::Batch batch(std::uint64_t epoch, std::size_t i) const = 0;
+
+  // The model's scores, in evaluation mode (which it is put into, and back). `done` is called after
+  // each batch with the share that is done; where it gives false, evaluation ends and the scores
+  // are empty.
+  using Progress = std::function<bool(double)>;
+  [[nodiscard]] virtual Scores evaluate(torch::Model& model, const Progress& done = {}) const = 0;
+};
+
+// Reads the data. Throws Error where it is missing (with where it was looked for and where it is
+// published) or damaged, and for options that make no sense.
+[[nodiscard]] std::unique_ptr<Task> open_task(std::string_view name, const TaskOptions& options);
+
+}  // namespace medgrad::language

@@ -1,0 +1,157 @@
+// Word-level language models: Penn Treebank, WikiText-2, made-up text.
+//
+// After each epoch, in evaluation mode: training_loss is the plain mean over the batches of the
+// training part; a perplexity is exp(sum len loss / sum len) over the batches. "valid" is the test
+// part, as in the published experiments, batched like the training part.
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "language/parts.h"
+#include "medgrad/error.h"
+#include "text/batches.h"
+#include "text/corpus.h"
+#include "text/data_sets.h"
+#include "text/synthetic.h"
+#include "torch/models/encoder.h"
+#include "torch/models/transformer_xl.h"
+
+namespace medgrad::language {
+namespace {
+
+text::Corpus read_words(const TaskInfo& info, const TaskOptions& options) {
+  if (info.name == "synthetic") return text::synthetic_corpus({.seed = options.seed});
+  const bool ptb = info.name == "ptb";
+  const auto folder = text::DataFolders::from_environment().require(ptb ? "ptb" : "wikitext-2");
+  return ptb ? text::read_ptb(folder) : text::read_wikitext2(folder);
+}
+
+class WordTask final : public Task {
+ public:
+  WordTask(const TaskInfo& info, const TaskOptions& options)
+      : info_(info), options_(options), corpus_(read_words(info, options)) {
+    if (options_.batch == 0) options_.batch = info.batch;
+    const std::size_t length = is_xl() ? 128 : 35;
+    train_.emplace(corpus_.train.size(),
+                   text::BatchPlan::Options{options_.batch, length, options_.drop_last});
+    test_.emplace(corpus_.test.size(), text::BatchPlan::Options{options_.batch, length, false});
+  }
+
+  const TaskInfo& info() const override { return info_; }
+
+  std::string description() const override {
+    std::string text(info_.title);
+    text.append(": ")
+        .append(std::to_string(corpus_.train.size()))
+        .append(" training tokens, vocabulary ");
+    text.append(std::to_string(corpus_.vocabulary.size())).append(", batch ");
+    text.append(std::to_string(options_.batch));
+    if (options_.size == Size::small) text.append(", a small model instead of the paper's");
+    if (options_.limit != 0 && options_.limit < train_->count())
+      text.append(", the first ").append(std::to_string(options_.limit)).append(" batches only");
+    return text.append(".");
+  }
+
+  std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const override {
+    const auto vocabulary = static_cast<std::int64_t>(corpus_.vocabulary.size());
+    const double dropout = options_.dropout.value_or(info_.dropout);
+    const bool small = options_.size == Size::small;
+    if (is_xl()) {
+      torch::TransformerXLOptions o{.vocabulary = vocabulary, .dropout = dropout, .seed = seed};
+      if (small) {
+        o.width = 64;
+        o.heads = 4;
+        o.hidden = 128;
+        o.layers = 2;
+      }
+      return seeded(std::make_shared<torch::TransformerXL>(o), seed);
+    }
+    torch::EncoderOptions o{.vocabulary = vocabulary, .dropout = dropout, .seed = seed};
+    if (small) {
+      o.width = 32;
+      o.hidden = 32;
+    }
+    return seeded(std::make_shared<torch::EncoderModel>(o), seed);
+  }
+
+  std::size_t batches() const override { return limited(train_->count(), options_.limit); }
+
+  torch::Batch batch(std::uint64_t, std::size_t i) const override {
+    return make_batch(corpus_.train, *train_, i);
+  }
+
+  Scores evaluate(torch::Model& model, const Progress& done) const override {
+    const ::torch::NoGradGuard no_grad;
+    const bool was_training = model.is_training();
+    model.eval();
+    const std::size_t first = limited(batches(), options_.evaluation_limit),
+                      second = limited(test_->count(), options_.evaluation_limit);
+    std::size_t finished = 0;
+    bool go_on = true;
+    const auto pass = [&](const std::vector<text::TokenId>& tokens, const text::BatchPlan& plan,
+                          std::size_t count) {
+      Sums sums;
+      for (std::size_t i = 0; i < count && go_on; ++i) {
+        const double loss = model.loss(make_batch(tokens, plan, i)).item<double>();
+        const auto length = static_cast<double>(plan.chunk(i).length);
+        sums.loss += loss;
+        sums.weighted += length * loss;
+        sums.length += length;
+        sums.count += 1;
+        if (done)
+          go_on = done(static_cast<double>(++finished) / static_cast<double>(first + second));
+      }
+      return sums;
+    };
+    const Sums train = pass(corpus_.train, *train_, first),
+               test = pass(corpus_.test, *test_, second);
+    model.train(was_training);
+    if (!go_on) return {};
+    return {{"training_loss", train.loss / train.count},
+            {"train_ppl", std::exp(train.weighted / train.length)},
+            {"valid_ppl", std::exp(test.weighted / test.length)}};
+  }
+
+ private:
+  struct Sums {
+    double loss = 0, weighted = 0, length = 0, count = 0;
+  };
+
+  [[nodiscard]] bool is_xl() const { return info_.name == "wikitext2"; }
+  [[nodiscard]] static std::size_t limited(std::size_t count, std::size_t limit) {
+    return limit == 0 ? count : std::min(count, limit);
+  }
+  static std::shared_ptr<torch::Model> seeded(std::shared_ptr<torch::Model> model,
+                                              std::uint64_t seed) {
+    model->reseed(seed, 0);
+    return model;
+  }
+  static torch::Batch make_batch(const std::vector<text::TokenId>& tokens,
+                                 const text::BatchPlan& plan, std::size_t i) {
+    const auto length = static_cast<std::int64_t>(plan.chunk(i).length),
+               width = static_cast<std::int64_t>(plan.batch());
+    torch::Batch batch;
+    batch.tokens = at::empty({length, width}, at::kLong);
+    batch.targets = at::empty({length, width}, at::kLong);
+    const auto span = [](const at::Tensor& x) {
+      return std::span<std::int64_t>(x.data_ptr<std::int64_t>(),
+                                     static_cast<std::size_t>(x.numel()));
+    };
+    plan.fill(tokens, i, span(batch.tokens), span(batch.targets));
+    return batch;
+  }
+
+  const TaskInfo& info_;
+  TaskOptions options_;
+  text::Corpus corpus_;
+  std::optional<text::BatchPlan> train_, test_;
+};
+
+}  // namespace
+
+std::unique_ptr<Task> open_word_task(const TaskInfo& info, const TaskOptions& options) {
+  return std::make_unique<WordTask>(info, options);
+}
+
+}  // namespace medgrad::language
