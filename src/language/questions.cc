@@ -51,6 +51,7 @@ class QuestionTask final : public Task {
   }
 
   const TaskInfo& info() const override { return info_; }
+  const TaskOptions& options() const override { return options_; }
 
   std::string description() const override {
     std::string text(info_.title);

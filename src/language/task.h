@@ -63,6 +63,7 @@ class Task {
  public:
   virtual ~Task() = default;
   [[nodiscard]] virtual const TaskInfo& info() const = 0;
+  [[nodiscard]] virtual const TaskOptions& options() const = 0;  // `batch` filled in
   // One sentence: data, model, and what differs from the paper.
   [[nodiscard]] virtual std::string description() const = 0;
 

@@ -39,6 +39,7 @@ class WordTask final : public Task {
   }
 
   const TaskInfo& info() const override { return info_; }
+  const TaskOptions& options() const override { return options_; }
 
   std::string description() const override {
     std::string text(info_.title);

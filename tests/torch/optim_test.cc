@@ -301,6 +301,35 @@ TEST(Scopes, GlobalGroupsHaveTheirOwnRates) {
   EXPECT_THROW(optimizer.step(), Error) << "one vector, two methods";
 }
 
+// Every exact optimiser of the registry takes the same steps here as in the core.
+TEST(MakeOptimizer, EqualsTheCoreForTheWholeRegistry) {
+  for (const auto& entry : optimizers()) {
+    ParameterValues values;
+    for (const Parameter& p : entry.parameters)
+      if (p.required()) values.emplace(p.name, p.name == "p" ? 3 : 0.3);
+    const GradientMethod method = entry.make(values);
+    std::vector<Tensor> params = parameters(at::kDouble);
+    const auto optimizer = make_optimizer(method, params, 0.1);
+    std::vector<double> w = flat(params);
+    Optimizer core(method, w.size());
+    for (int t = 0; t < 4; ++t) {
+      std::vector<double> rows;
+      std::size_t taken = 0;
+      optimizer->step([&] {
+        set_gradients(params, 20 * t + static_cast<int>(taken++));
+        const std::vector<double> g = flat(gradients(params));
+        rows.insert(rows.end(), g.begin(), g.end());
+        return at::zeros({});
+      });
+      ASSERT_EQ(taken, core.samples()) << entry.name;
+      core.step(w, 0.1, Rows<double>(rows.data(), taken, w.size()));
+      const std::vector<double> got = flat(params);
+      for (std::size_t i = 0; i < w.size(); ++i)
+        ASSERT_NEAR(got[i], w[i], 1e-13 * (1 + std::fabs(w[i]))) << entry.name << " step " << t;
+    }
+  }
+}
+
 TEST(MedianSGD, TakesClosures) {
   const Tensor w = ::torch::ones({4}, at::kDouble).set_requires_grad(true);
   MedianSGD optimizer(std::vector<Tensor>{w}, MedianSGDOptions(0.5, ProximalPoint{L1{}, 1e9}));

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "medgrad/estimator.h"
+#include "medgrad/optimize.h"
 #include "medgrad/sample.h"
 #include "medgrad/torch/options.h"
 
@@ -138,5 +139,11 @@ class SampleMedianSGD : public TrackingOptimizer {
   struct Samples;
   std::unique_ptr<Samples> samples_;
 };
+
+// Any method of the registry (medgrad/optimize.h: find_optimizer("vclip").make({{"tau", 0.1}})) as an
+// optimiser of these parameters. Throws Error for the inexact sample estimators, which have none.
+[[nodiscard]] std::unique_ptr<TrackingOptimizer> make_optimizer(const GradientMethod& method,
+                                                                std::vector<Tensor> parameters,
+                                                                double lr);
 
 }  // namespace medgrad::torch

@@ -66,4 +66,26 @@ MedianAdam::MedianAdam(std::vector<OptimizerParamGroup> groups, MedianAdamOption
     : TrackingOptimizer(std::move(groups), std::make_unique<MedianAdamOptions>(std::move(defaults)),
                         "MedianAdam") {}
 
+std::unique_ptr<TrackingOptimizer> make_optimizer(const GradientMethod& method,
+                                                  std::vector<Tensor> parameters, double lr) {
+  validate(method);
+  if (const auto* online = std::get_if<OnlineGradient>(&method))
+    return std::make_unique<MedianSGD>(
+        std::move(parameters), MedianSGDOptions(lr, online->method).start(online->start));
+  if (const auto* adaptive = std::get_if<AdaptiveGradient>(&method))
+    return std::make_unique<MedianAdam>(
+        std::move(parameters), MedianAdamOptions(lr, adaptive->first)
+                                   .beta2(adaptive->beta2)
+                                   .eps(adaptive->epsilon));
+  const auto& sample = std::get<SampleGradient>(method);
+  if (sample.inexact > 0)
+    throw Error("inexact sample estimators are not available as libtorch optimisers.");
+  // One gradient as it comes: m = g in one pass, without a matrix of samples.
+  if (sample.n == 1 && std::holds_alternative<Mean>(sample.estimator))
+    return std::make_unique<MedianSGD>(
+        std::move(parameters), MedianSGDOptions(lr, Subgradient{Squared{}, 1}).start(Start::cold));
+  return std::make_unique<SampleMedianSGD>(
+      std::move(parameters), SampleMedianSGDOptions(lr, sample.estimator).n(sample.n));
+}
+
 }  // namespace medgrad::torch

@@ -1,0 +1,119 @@
+#include "torch/task_choice.h"
+
+#include <cmath>
+#include <csignal>
+
+#include "medgrad/error.h"
+#include "medgrad/torch/runtime.h"
+#include "text.h"
+
+namespace medgrad::app {
+namespace {
+
+std::atomic<bool> g_stop = false;  // NOLINT: signal handlers have nothing but globals
+
+void on_signal(int signal) {
+  g_stop = true;
+  std::signal(signal, SIG_DFL);
+}
+
+std::size_t count(const char* option, const std::string& text, std::uint64_t min) {
+  return text.empty() ? 0 : static_cast<std::size_t>(to_whole_number(option, text, min));
+}
+
+Schedule::Kind kind_of(const char* option, const std::string& text) {
+  check_word(option, text, {"constant", "step", "cosine", "inverse", "inverse-sqrt"});
+  if (text == "step") return Schedule::Kind::step;
+  if (text == "cosine") return Schedule::Kind::cosine;
+  if (text == "inverse") return Schedule::Kind::inverse;
+  return text == "constant" ? Schedule::Kind::constant : Schedule::Kind::inverse_sqrt;
+}
+
+}  // namespace
+
+const std::atomic<bool>& stop_requested() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  return g_stop;
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long>(std::lround(std::max(0.0, seconds)));
+  if (whole < 60) return std::to_string(whole).append(" s");
+  if (whole < 3600) return std::to_string(whole / 60).append(" min");
+  return std::to_string(whole / 3600)
+      .append(" h ")
+      .append(std::to_string(whole % 3600 / 60))
+      .append(" min");
+}
+
+void TaskChoice::declare(Options& options) {
+  options.argument("TASK", name_, "one of the tasks below");
+  options.value("--size", size_, "S",
+                "paper (default) or small: a model of the same kind for trying things out");
+  options.value("--batch", batch_, "B", "sequences side by side (default: the paper's)");
+  options.value("--dropout", dropout_, "P", "instead of the paper's; 0 for none");
+  options.value("--limit", limit_, "N", "use only the first N batches of an epoch");
+  options.value("--evaluation-limit", evaluation_limit_, "N", "and N of each part for evaluation");
+}
+
+std::unique_ptr<language::Task> TaskChoice::open(const Common& common) const {
+  if (name_.empty()) {
+    std::string names;
+    for (const language::TaskInfo& info : language::tasks())
+      names.append(names.empty() ? "" : ", ").append(info.name);
+    throw Error(std::string("a TASK has to be named: one of ").append(names).append("."));
+  }
+  check_word("--size", size_, {"paper", "small"});
+  language::TaskOptions options;
+  options.size = size_ == "small" ? language::Size::small : language::Size::paper;
+  options.batch = count("--batch", batch_, 1);
+  options.limit = count("--limit", limit_, 1);
+  options.evaluation_limit = count("--evaluation-limit", evaluation_limit_, 1);
+  if (!dropout_.empty()) options.dropout = to_number("--dropout", dropout_);
+  torch::use_threads(static_cast<int>(to_whole_number("--threads", common.threads, 0)));
+  return language::open_task(name_, options);
+}
+
+std::string TaskChoice::help() const {
+  std::vector<TextRow> rows;
+  for (const language::TaskInfo& info : language::tasks()) rows.emplace_back(info.name, info.title);
+  return std::string("\ntasks:\n").append(columns(rows));
+}
+
+void RunChoice::declare(Options& options, const std::string& epochs) {
+  epochs_ = epochs;
+  options.value("--epochs", epochs_, "N",
+                std::string("passes over the data (default ").append(epochs).append(")"));
+  options.value("--steps", steps_, "N", "stop after so many steps instead");
+  options.value("--accumulate", accumulate_, "N",
+                "backward passes per step (default: the paper's)");
+  options.value("--schedule", schedule_, "KIND",
+                "of the learning rate: constant (default), step, cosine, inverse, inverse-sqrt");
+  options.value("--tau-schedule", tau_schedule_, "KIND", "the same for tau");
+  options.value("--warmup", warmup_, "N", "steps in which the learning rate rises (default 0)");
+  options.value("--factor", factor_, "F",
+                "of a step schedule, and where a cosine ends (default 0.1)");
+  options.value("--decay-every", decay_every_, "N", "steps of a step schedule (default 1000)");
+  options.value("--checkpoint-every", checkpoint_every_, "N", "steps (default 100)");
+  options.value("--log-every", log_every_, "N",
+                "steps between lines of metrics.jsonl (default 10)");
+}
+
+void RunChoice::put(language::TrainingOptions& options) const {
+  options.epochs = count("--epochs", epochs_, 1);
+  options.steps = count("--steps", steps_, 1);
+  options.accumulate = count("--accumulate", accumulate_, 1);
+  options.checkpoint_every = count("--checkpoint-every", checkpoint_every_, 1);
+  options.log_every = count("--log-every", log_every_, 1);
+  Schedule schedule;
+  schedule.factor = to_number("--factor", factor_);
+  schedule.every = count("--decay-every", decay_every_, 1);
+  schedule.kind = kind_of("--tau-schedule", tau_schedule_);
+  options.tau_schedule = schedule;
+  schedule.kind = kind_of("--schedule", schedule_);
+  schedule.warmup = count("--warmup", warmup_, 0);
+  options.lr_schedule = schedule;
+}
+
+}  // namespace medgrad::app

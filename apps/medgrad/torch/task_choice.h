@@ -1,0 +1,43 @@
+// The options that all commands on a task have.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "command.h"
+#include "language/task.h"
+#include "language/training.h"
+
+namespace medgrad::app {
+
+class TaskChoice {
+ public:
+  void declare(Options& options);
+  // Reads the data; --seed is that of the run.
+  [[nodiscard]] std::unique_ptr<language::Task> open(const Common& common) const;
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::string help() const;  // the tasks there are
+
+ private:
+  std::string name_, size_ = "paper", batch_, dropout_, limit_, evaluation_limit_;
+};
+
+// How a run goes: epochs, schedules, checkpoints.
+class RunChoice {
+ public:
+  void declare(Options& options, const std::string& epochs);
+  void put(language::TrainingOptions& options) const;
+
+ private:
+  std::string epochs_, steps_, accumulate_,
+      schedule_ = "constant", warmup_ = "0", tau_schedule_ = "constant", factor_ = "0.1",
+      decay_every_ = "1000", checkpoint_every_ = "100", log_every_ = "10";
+};
+
+// 42 s, 3 min, 1 h 5 min.
+[[nodiscard]] std::string duration(double seconds);
+
+// Ctrl-C and SIGTERM from now on set this, once; a second one ends the program as usual.
+[[nodiscard]] const std::atomic<bool>& stop_requested();
+
+}  // namespace medgrad::app

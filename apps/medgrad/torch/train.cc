@@ -1,0 +1,105 @@
+// medgrad train TASK: one run.
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "language/method.h"
+#include "language/training.h"
+#include "medgrad/error.h"
+#include "torch/commands.h"
+#include "torch/progress.h"
+#include "torch/task_choice.h"
+
+namespace medgrad::app {
+namespace {
+
+class Train final : public Command {
+ public:
+  std::string_view name() const override { return "train"; }
+  std::string_view summary() const override { return "train a language model with any method"; }
+  std::string_view usage() const override { return "TASK --method M [--lr X] [options]"; }
+  std::string details() const override {
+    return task_.help() +
+           "\nA METHOD reads NAME or NAME:parameter=number:…, as vclip:tau=0.1; medgrad list "
+           "methods has all.\n";
+  }
+  void declare(Options& options) override {
+    task_.declare(options);
+    options.value("--method", method_, "M", "the optimiser (default vclip)");
+    options.value("--lr", lr_, "X",
+                  "learning rate (default: the paper's for this task and method)");
+    run_.declare(options, "1");
+    options.value("--out", out_, "DIR", "folder of the run (default runs/TASK-METHOD)");
+    options.flag("--resume", resume_, "go on with the run in that folder");
+  }
+
+  void run(const Common& common) override {
+    const language::Method method = language::parse_method(method_);
+    language::TrainingOptions options;
+    options.method = method.line;
+    options.gradient = method.gradient;
+    options.resume = resume_;
+    options.seed = common.seed.empty() ? 0 : to_whole_number("--seed", common.seed, 0);
+    run_.put(options);
+    const std::unique_ptr<language::Task> task = task_.open(common);
+    options.lr = rate(*task, method);
+    std::string place = method.word;
+    for (char& c : place) c = c == ':' || c == '=' ? '-' : c;
+    options.folder = out_.empty() ? "runs/" + task_.name() + "-" + place : out_;
+    if (!common.quiet) std::cerr << task->description() << "\n";
+    language::TrainingResult result;
+    {
+      StepBar bar(common);
+      result = language::train(
+          *task, options, [&](const language::TrainingProgress& p) { bar.show(p); },
+          &stop_requested());
+    }
+    print(result, options);
+    if (result.interrupted)
+      throw std::runtime_error("stopped; the same command with --resume goes on.");
+  }
+
+ private:
+  [[nodiscard]] double rate(const language::Task& task, const language::Method& method) const {
+    if (!lr_.empty()) {
+      const double lr = to_number("--lr", lr_);
+      if (!(lr > 0) || lr > 1e30) throw Error("--lr must be positive and finite.");
+      return lr;
+    }
+    for (const auto& [name, rate] : task.info().rates)
+      if (name == method.key) return rate;
+    throw Error("the paper has no learning rate for " + method.word + "; give one with --lr.");
+  }
+
+  static void print(const language::TrainingResult& result,
+                    const language::TrainingOptions& options) {
+    bool first = true;
+    for (const language::Evaluation& one : result.evaluations) {
+      if (first) {
+        std::cout << "epoch,step";
+        for (const auto& [name, value] : one.scores) std::cout << "," << name;
+        std::cout << "\n";
+        first = false;
+      }
+      std::cout << one.epoch << "," << one.step;
+      for (const auto& [name, value] : one.scores) std::cout << "," << value;
+      std::cout << "\n";
+    }
+    if (result.diverged) std::cout << "# diverged after " << result.steps << " steps\n";
+    std::cout << "# " << result.steps << " steps, " << std::lround(result.tokens_per_second)
+              << " tokens/s, " << duration(result.seconds) << "; run: " << options.folder.string()
+              << "\n";
+  }
+
+  TaskChoice task_;
+  RunChoice run_;
+  std::string method_ = "vclip", lr_, out_;
+  bool resume_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_train() { return std::make_unique<Train>(); }
+
+}  // namespace medgrad::app

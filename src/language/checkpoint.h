@@ -1,0 +1,36 @@
+// A training run on disk: its position, model, optimiser and schedule in one file that is replaced
+// in one step.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "language/training.h"
+#include "medgrad/torch/optim.h"
+#include "medgrad/torch/schedule.h"
+
+namespace medgrad::language {
+
+// Where a run is, beside its tensors.
+struct Position {
+  std::size_t epoch = 0;  // finished ones
+  std::size_t batch = 0;  // of the epoch, the next one
+  std::size_t step = 0;
+  std::uint64_t dropout_step = 0;
+  std::uint64_t metrics_bytes = 0;  // of metrics.jsonl that belong to it
+  std::vector<Evaluation> evaluations;
+};
+
+// `config` is everything the run depends on; load_checkpoint() throws Error where it differs, and
+// where the file is missing or damaged.
+void save_checkpoint(const std::filesystem::path& file, const std::string& config,
+                     const Position& position, const ::torch::nn::Module& model,
+                     const torch::TrackingOptimizer& optimizer, const torch::Scheduler& scheduler);
+[[nodiscard]] Position load_checkpoint(const std::filesystem::path& file, const std::string& config,
+                                       ::torch::nn::Module& model,
+                                       torch::TrackingOptimizer& optimizer,
+                                       torch::Scheduler& scheduler);
+
+}  // namespace medgrad::language

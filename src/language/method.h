@@ -1,0 +1,29 @@
+// A method with its parameters as one word, for lists and file names: vclip, vclip:tau=0.5,
+// huber:mu=1.3:tau=0.1. Every optimiser of the registry by its name, with the paper's settings for
+// language where nothing else is said: tau = 0.1, momentum beta = 0.9 (tau = 1/9), clipped-sgd
+// beta = 0.9 and c = 1.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "medgrad/optimize.h"
+
+namespace medgrad::language {
+
+struct Method {
+  std::string word;   // as it was given
+  std::string label;  // for people: "VClip", "Huber, mu = 1.3"
+  std::string key;    // the registry's name: colours and the paper's table go by it
+  std::string line;   // name and every parameter, for config.json
+  GradientMethod gradient;
+};
+
+// Throws Error for an unknown name or parameter, and for values out of range.
+[[nodiscard]] Method parse_method(std::string_view word);
+
+// Words between commas.
+[[nodiscard]] std::vector<std::string> words_of(std::string_view list);
+
+}  // namespace medgrad::language

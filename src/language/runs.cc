@@ -1,0 +1,169 @@
+#include "language/runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <map>
+
+#include "core/text.h"
+#include "language/json.h"
+#include "medgrad/error.h"
+#include "medgrad/io.h"
+
+namespace medgrad::language {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+std::string folder_name(const RunKey& key) {
+  std::string name = key.method.word;
+  std::ranges::replace(name, ':', '-');
+  std::ranges::replace(name, '=', '-');
+  return name.append("-lr-")
+      .append(number(key.lr))
+      .append("-seed-")
+      .append(std::to_string(key.seed));
+}
+
+Json json_of(const TrainingResult& result) {
+  Json json = {{"steps", result.steps},
+               {"diverged", result.diverged},
+               {"seconds", result.seconds},
+               {"tokens_per_second", result.tokens_per_second},
+               {"evaluations", Json::array()}};
+  for (const Evaluation& one : result.evaluations) {
+    Json scores = Json::object();
+    for (const auto& [name, value] : one.scores) scores[name] = language::json_of(value);
+    json["evaluations"].push_back({{"epoch", one.epoch}, {"step", one.step}, {"scores", scores}});
+  }
+  return json;
+}
+
+TrainingResult result_of(const Json& json) {
+  TrainingResult result;
+  result.steps = json.at("steps");
+  result.diverged = json.at("diverged");
+  result.seconds = json.at("seconds");
+  result.tokens_per_second = json.at("tokens_per_second");
+  for (const Json& one : json.at("evaluations")) {
+    Evaluation evaluation{one.at("epoch"), one.at("step"), {}};
+    for (const auto& [name, value] : one.at("scores").items())
+      evaluation.scores.emplace_back(name, number_of(value));
+    result.evaluations.push_back(std::move(evaluation));
+  }
+  return result;
+}
+
+double mean_loss(const std::vector<FinishedRun>& runs, const std::string& word, double lr) {
+  double sum = 0, count = 0;
+  for (const FinishedRun& run : runs) {
+    if (run.key.method.word != word || run.key.lr != lr) continue;
+    sum += run.final_loss();
+    count += 1;
+  }
+  return count == 0 ? kNever : sum / count;
+}
+
+}  // namespace
+
+double FinishedRun::final_loss() const {
+  if (result.diverged || result.evaluations.empty()) return kNever;
+  const double loss = score(result.evaluations.back().scores, "training_loss");
+  return std::isfinite(loss) ? loss : kNever;
+}
+
+double half_decade(double x, int steps) {
+  const double j = std::round(2 * std::log10(x)) + steps;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", std::pow(10, j / 2));
+  return std::strtod(text, nullptr);
+}
+
+FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& options) {
+  const fs::path folder = options.folder / "runs" / folder_name(key);
+  TrainingOptions training = options.base;
+  training.method = key.method.line;
+  training.gradient = key.method.gradient;
+  training.lr = key.lr;
+  training.seed = key.seed;
+  training.folder = folder;
+  training.resume = fs::exists(folder / "checkpoint.pt");
+  const fs::path done = folder / "result.json";
+  if (fs::exists(done)) {
+    std::ifstream in(done);
+    const Json json = Json::parse(in, nullptr, false);
+    if (json.is_discarded()) throw Error(done.string().append(" is damaged; remove it."));
+    // A longer run than the one that finished goes on from its checkpoint.
+    if (json.value("epochs", std::size_t{0}) == training.epochs &&
+        json.value("steps_asked", std::size_t{0}) == training.steps)
+      return {key, result_of(json)};
+  } else if (fs::exists(folder) && !training.resume) {
+    fs::remove_all(folder);  // it ended before its first checkpoint
+  }
+  FinishedRun run{key, train(
+                           task, training,
+                           [&](const TrainingProgress& p) {
+                             if (options.progress) options.progress(key, p);
+                           },
+                           options.stop)};
+  if (run.result.interrupted) throw Interrupted();
+  Json json = json_of(run.result);
+  json["epochs"] = training.epochs;
+  json["steps_asked"] = training.steps;
+  write_file(done.string(), json.dump(1).append("\n"));
+  if (options.finished) options.finished(run);
+  return run;
+}
+
+double best_rate(const std::vector<FinishedRun>& runs, const std::string& word) {
+  double best = std::numeric_limits<double>::quiet_NaN(), least = kNever;
+  for (const FinishedRun& run : runs) {
+    if (run.key.method.word != word) continue;
+    const double loss = mean_loss(runs, word, run.key.lr);
+    if (loss < least) {
+      least = loss;
+      best = run.key.lr;
+    }
+  }
+  return best;
+}
+
+std::vector<FinishedRun> sweep(const Task& task, const SweepOptions& sweep,
+                               const RunsOptions& options) {
+  std::vector<FinishedRun> runs;
+  for (const Method& method : sweep.methods) {
+    std::vector<double> rates = sweep.rates;
+    if (rates.empty()) {
+      double centre = 0.1;
+      for (const auto& [name, rate] : task.info().rates)
+        if (name == method.key) centre = rate;
+      for (const int j : {-1, 0, 1}) rates.push_back(half_decade(centre, j));
+    }
+    std::ranges::sort(rates);
+    const auto run_rate = [&](double lr) {
+      for (std::uint64_t seed = 0; seed < sweep.seeds; ++seed) {
+        runs.push_back(run_once(task, {method, lr, seed}, options));
+        if (runs.back().result.diverged) break;
+      }
+    };
+    for (const double lr : rates) run_rate(lr);
+    for (std::size_t more = 0; more < sweep.extensions; ++more) {
+      const double best = best_rate(runs, method.word);
+      if (best == rates.front() || std::isnan(best)) {
+        rates.insert(rates.begin(), half_decade(rates.front(), -1));
+        run_rate(rates.front());
+      } else if (best == rates.back()) {
+        rates.push_back(half_decade(rates.back(), 1));
+        run_rate(rates.back());
+      } else {
+        break;
+      }
+    }
+  }
+  return runs;
+}
+
+}  // namespace medgrad::language

@@ -1,0 +1,76 @@
+// Training a model of a task with one method, and all that a long run needs: metrics while it goes,
+// checkpoints, and going on bit for bit after it was stopped.
+//
+// A run is a folder:
+//   config.json      everything the numbers depend on
+//   metrics.jsonl    one JSON object per line, as the run goes: "evaluation" after every epoch (and
+//   once
+//                    before the first), "step" every so many steps
+//   checkpoint.pt    model, optimiser, schedule and position; replaced in one step every so often
+//
+// A run that goes on from its checkpoint gives the same bytes as one that was never stopped, but
+// for what depends on the clock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "language/task.h"
+#include "medgrad/optimize.h"
+
+namespace medgrad::language {
+
+struct TrainingOptions {
+  std::string method;  // as in config.json: "vclip tau=0.1"
+  GradientMethod gradient;
+  double lr = 0.1;
+  Schedule lr_schedule = {}, tau_schedule = {};  // factors
+  std::size_t epochs = 1;
+  std::size_t steps = 0;       // stop after so many; 0: after the epochs
+  std::size_t accumulate = 0;  // backward passes per gradient; 0: the task's
+  std::uint64_t seed = 0;      // of weights and dropout
+
+  std::filesystem::path folder;  // empty: nothing is written
+  bool resume = false;
+  std::size_t checkpoint_every = 100;  // steps
+  std::size_t log_every = 10;          // steps
+};
+
+// How a run did after an epoch (0: before training).
+struct Evaluation {
+  std::size_t epoch = 0, step = 0;
+  Scores scores;
+};
+
+// Where a run is, for a progress bar.
+struct TrainingProgress {
+  std::size_t step = 0, steps = 0;  // taken, in all
+  double loss = 0;                  // of the last step
+  double tokens_per_second = 0;
+  double seconds_left = 0;
+  bool evaluating = false;
+};
+
+struct TrainingResult {
+  std::vector<Evaluation> evaluations;
+  std::size_t steps = 0;
+  // The loss of a batch or of an evaluation was not finite, or the training loss was twice what it
+  // was before training; the run ended there.
+  bool diverged = false;
+  bool interrupted = false;      // `stop` was set; there is a checkpoint
+  double seconds = 0;            // of this call
+  double tokens_per_second = 0;  // in training steps
+};
+
+// Runs to the end, or until `stop` is set. `report` is called after every step and every batch of
+// an evaluation. Throws Error where the options make no sense, where the folder holds another run,
+// and where there is nothing to resume.
+TrainingResult train(const Task& task, const TrainingOptions& options,
+                     const std::function<void(const TrainingProgress&)>& report = {},
+                     const std::atomic<bool>* stop = nullptr);
+
+}  // namespace medgrad::language
