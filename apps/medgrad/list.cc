@@ -6,6 +6,7 @@
 #include "command.h"
 #include "json.h"
 #include "lab/experiments.h"
+#include "language/task_table.h"
 #include "medgrad/error.h"
 #include "medgrad/optimize.h"
 #include "medgrad/registry.h"
@@ -44,16 +45,35 @@ std::vector<Item> items_of(std::span<const Entry<Made>> entries) {
   return items;
 }
 
+// Something with a name and nothing to set.
+Item plain_item(std::string_view name, std::string meaning) {
+  return {.name = std::string(name),
+          .aliases = {},
+          .formula = {},
+          .meaning = std::move(meaning),
+          .alias_list = {},
+          .parameters = {}};
+}
+
 std::vector<Item> experiment_items() {
   std::vector<Item> items;
-  for (const lab::BuiltIn& one : lab::built_in_experiments()) {
+  const auto add = [&](const lab::BuiltIn& one, const char* needs) {
     const lab::Node document = lab::parse_document(one.text, std::string(one.name));
-    items.push_back({.name = std::string(one.name),
-                     .aliases = {},
-                     .formula = {},
-                     .meaning = lab::plain(*document.find("title")),
-                     .alias_list = {},
-                     .parameters = {}});
+    items.push_back(plain_item(one.name, lab::plain(*document.find("title")) + needs));
+  };
+  for (const lab::BuiltIn& one : lab::built_in_experiments()) add(one, "");
+  for (const lab::BuiltIn& one : lab::language_experiments())
+    add(one, " (needs libtorch and data)");
+  return items;
+}
+
+std::vector<Item> task_items() {
+  std::vector<Item> items;
+  for (const language::TaskInfo& task : language::tasks()) {
+    items.push_back(plain_item(task.name, std::string(task.title) + "; batch " +
+                                              std::to_string(task.batch * task.accumulate) + ", " +
+                                              std::to_string(task.epochs) + " epochs, dropout " +
+                                              text_of(task.dropout)));
   }
   return items;
 }
@@ -73,7 +93,11 @@ std::vector<Section> sections() {
        "Methods in experiments: an estimate m of the gradient, then w <- w - eta m.",
        items_of(optimizers())},
       {"experiments", "Experiments", "medgrad reproduce NAME; --print shows the file.",
-       experiment_items()}};
+       experiment_items()},
+      {"tasks", "Language tasks",
+       "medgrad gradients TASK; needs libtorch and, but for made-up ones, data (medgrad data "
+       "list).",
+       task_items()}};
 }
 
 Json json_of(const Item& item) {
@@ -153,16 +177,17 @@ class List final : public Command {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view summary() const override {
-    return "the methods, distances, aggregators, noises and experiments there are, with formulas, "
+    return "the methods, distances, aggregators, noises, experiments and tasks there are, with "
+           "formulas, "
            "parameters and defaults";
   }
   std::string_view usage() const override {
-    return "[methods|distances|aggregators|noises|optimizers|experiments] [options]";
+    return "[methods|distances|aggregators|noises|optimizers|experiments|tasks] [options]";
   }
   void declare(Options& options) override {
     options.argument(
         "WHAT", what_,
-        "methods, distances, aggregators, noises, optimizers or experiments (default: all)");
+        "methods, distances, aggregators, noises, optimizers, experiments or tasks (default: all)");
     options.value("--format", format_, "F", "text (default), json or markdown");
   }
 
@@ -170,8 +195,9 @@ class List final : public Command {
     check_word("--format", format_, {"text", "json", "markdown"});
     std::vector<Section> chosen = sections();
     if (!what_.empty()) {
-      check_word("what to list", what_,
-                 {"methods", "distances", "aggregators", "noises", "optimizers", "experiments"});
+      check_word(
+          "what to list", what_,
+          {"methods", "distances", "aggregators", "noises", "optimizers", "experiments", "tasks"});
       std::erase_if(chosen, [this](const Section& section) { return section.name != what_; });
     }
     if (format_ == "json") {

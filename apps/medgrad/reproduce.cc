@@ -1,63 +1,32 @@
 // medgrad reproduce: the paper's experiments; medgrad run: experiments of one's own. Both write
 // result folders and one HTML page about them.
-#include <unistd.h>
-
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <mutex>
 #include <set>
 
+#include "bar.h"
+#include "claims.h"
 #include "command.h"
 #include "lab/experiments.h"
 #include "lab/runner.h"
 #include "medgrad/error.h"
 #include "streams.h"
+#include "torch_program.h"
 
 namespace medgrad::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A bar on a terminal, with the time that is left; nothing elsewhere or with --quiet.
-class Bar {
- public:
-  explicit Bar(const Common& common)
-      : shown_(!common.quiet && ::isatty(STDERR_FILENO) == 1),
-        begin_(Clock::now()),
-        next_(begin_) {}
-  ~Bar() {
-    if (drawn_) std::fputs("\r\033[K", stderr);
-  }
-  Bar(const Bar&) = delete;
-  Bar& operator=(const Bar&) = delete;
-
-  void show(std::size_t done, std::size_t total) {
-    if (!shown_) return;
-    const std::scoped_lock lock(mutex_);
-    const auto now = Clock::now();
-    if (now < next_) return;
-    next_ = now + std::chrono::milliseconds(100);
-    drawn_ = true;
-    const double share = static_cast<double>(done) / static_cast<double>(total);
-    const double spent = std::chrono::duration<double>(now - begin_).count();
-    const int filled = static_cast<int>(share * kWidth);
-    std::fprintf(stderr, "\r[%s%s] %3.0f %%, %.0f s left \033[K",
-                 std::string(static_cast<std::size_t>(filled), '#').c_str(),
-                 std::string(static_cast<std::size_t>(kWidth - filled), ' ').c_str(), 100 * share,
-                 spent * (1 - share) / share);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr int kWidth = 40;
-  bool shown_, drawn_ = false;
-  Clock::time_point begin_, next_;
-  std::mutex mutex_;
-};
+std::string read_text(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in || fs::is_directory(file)) throw Error(file + " cannot be read.");
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
 
 // What both commands have in common.
 class Experiments : public Command {
@@ -114,7 +83,7 @@ class Experiments : public Command {
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (!common.quiet) print(results, seconds);
+    if (!common.quiet) print_claims(results, out_, seconds);
   }
 
  private:
@@ -126,31 +95,6 @@ class Experiments : public Command {
     } else {
       std::get<lab::Node::Object>(document.value).emplace_back(key, node);
     }
-  }
-
-  // Every claim on a line, then where everything is.
-  void print(const std::vector<lab::Results>& results, double seconds) const {
-    std::size_t holding = 0, decided = 0;
-    for (const lab::Results& result : results) {
-      std::cout << result.experiment << ": " << result.title << "\n";
-      for (const lab::Claim& claim : result.claims) {
-        decided += claim.holds ? 1 : 0;
-        holding += claim.holds.value_or(false) ? 1 : 0;
-        std::cout << "  "
-                  << (!claim.holds   ? "–"
-                      : *claim.holds ? "✓"
-                                     : "✗")
-                  << " " << claim.claim << "\n"
-                  << "      " << claim.evidence << "\n";
-      }
-    }
-    char time[32];
-    std::snprintf(time, sizeof time, "%.2f", seconds);
-    std::cout << "\n"
-              << results.size() << (results.size() == 1 ? " experiment" : " experiments") << " in "
-              << time << " s; ";
-    if (decided > 0) std::cout << holding << " of " << decided << " claims hold; ";
-    std::cout << "report: " << (fs::path(out_) / "index.html").string() << "\n";
   }
 
   std::string out_ = "results", seeds_, jobs_;
@@ -165,9 +109,30 @@ class Reproduce final : public Experiments {
   }
   std::string_view usage() const override { return "[NAME...] [options]"; }
   void declare(Options& options) override {
-    options.arguments("NAME", names_, "experiments (default: all; medgrad list experiments)");
+    options.arguments("NAME", names_,
+                      "experiments (default: all that need neither libtorch nor data; medgrad list "
+                      "experiments)");
     Experiments::declare(options);
     options.flag("--print", print_, "print the experiments' files instead, to edit and run");
+    options.flag("--paper-scale", paper_scale_,
+                 "experiments on language models: the paper's sizes, for hours to days (the others "
+                 "always have them)");
+  }
+  std::string details() const override {
+    return "\nFor the options of experiments on language models: medgrad reproduce fixed-ptb "
+           "--help\n";
+  }
+
+  // Experiments on language models have options that only the other program knows.
+  void start(std::vector<std::string> arguments) override {
+    const bool prints = std::ranges::count(arguments, "--print") > 0;
+    for (std::size_t i = 0; i < arguments.size() && !prints; ++i) {
+      if (!lab::is_language_experiment(arguments[i])) continue;
+      if (i > 0 && std::ranges::count(kWithValue, arguments[i - 1]) > 0) continue;
+      arguments.insert(arguments.begin(), "reproduce");
+      start_torch_program(arguments);
+    }
+    Command::start(std::move(arguments));
   }
   void run(const Common& common) override {
     std::vector<lab::Experiment> experiments;
@@ -188,8 +153,10 @@ class Reproduce final : public Experiments {
   }
 
  private:
+  static constexpr std::string_view kWithValue[] = {"--out", "--seeds", "--jobs", "--seed",
+                                                    "--threads"};
   std::vector<std::string> names_;
-  bool print_ = false;
+  bool print_ = false, paper_scale_ = false;
 };
 
 class Run final : public Experiments {
@@ -204,23 +171,33 @@ class Run final : public Experiments {
                       "experiments; medgrad reproduce NAME --print shows how one looks");
     Experiments::declare(options);
   }
+  void start(std::vector<std::string> arguments) override {
+    arguments_ = arguments;
+    arguments_.insert(arguments_.begin(), "run");
+    Command::start(std::move(arguments));
+  }
   void run(const Common& common) override {
     if (files_.empty()) throw Error("FILE is missing: which experiment? See medgrad run --help.");
-    std::vector<lab::Experiment> experiments;
-    std::string command = "medgrad run";
+    std::vector<std::string> texts;
+    std::string command = "medgrad run", with_torch, without;
     for (const std::string& file : files_) {
       command += " " + file;
-      std::ifstream in(file, std::ios::binary);
-      if (!in || fs::is_directory(file)) throw Error(file + " cannot be read.");
-      const std::string text((std::istreambuf_iterator<char>(in)),
-                             std::istreambuf_iterator<char>());
-      experiments.push_back(read(text, file, common));
+      texts.push_back(read_text(file));
+      const bool language = lab::is_language_experiment(lab::parse_document(texts.back(), file));
+      (language ? with_torch : without) = file;
     }
+    if (!with_torch.empty() && !without.empty())
+      throw Error(with_torch + " is about a language model and " + without +
+                  " is not; run them by two commands.");
+    if (!with_torch.empty()) start_torch_program(arguments_);
+    std::vector<lab::Experiment> experiments;
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      experiments.push_back(read(texts[i], files_[i], common));
     run_all(experiments, common, command);
   }
 
  private:
-  std::vector<std::string> files_;
+  std::vector<std::string> files_, arguments_;
 };
 
 }  // namespace

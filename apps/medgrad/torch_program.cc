@@ -35,14 +35,8 @@ class TorchCommand final : public Command {
   void run(const Common&) override {}
 
   void start(std::vector<std::string> arguments) override {
-    const std::string program = torch_program();
-    if (program.empty())
-      throw Error("'medgrad " + name_ +
-                  "' needs libtorch, which this build was made without; install the Debian package "
-                  "libtorch-dev and build again.");
     arguments.insert(arguments.begin(), name_);
-    become(program, arguments);
-    throw std::system_error(errno, std::generic_category(), program + " cannot be started");
+    start_torch_program(arguments);
   }
 
  private:
@@ -59,6 +53,16 @@ std::string torch_program() {
   for (const auto& path : {folder / kName, folder.parent_path() / "libexec" / "medgrad" / kName})
     if (::access(path.c_str(), X_OK) == 0) return path.string();
   return {};
+}
+
+void start_torch_program(const std::vector<std::string>& arguments) {
+  const std::string program = torch_program();
+  if (program.empty())
+    throw Error("'medgrad " + arguments.front() +
+                "' needs libtorch here, which this build was made without; install the Debian "
+                "package libtorch-dev and build again.");
+  become(program, arguments);
+  throw std::system_error(errno, std::generic_category(), program + " cannot be started");
 }
 
 std::string output_of_torch_program(const std::vector<std::string>& arguments) {

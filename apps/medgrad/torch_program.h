@@ -17,6 +17,9 @@ namespace medgrad::app {
 // Runs it and gives what it prints on standard output; throws std::runtime_error where it fails.
 [[nodiscard]] std::string output_of_torch_program(const std::vector<std::string>& arguments);
 
+// Becomes it; `arguments` begin with the command. Throws Error where this build has none.
+[[noreturn]] void start_torch_program(const std::vector<std::string>& arguments);
+
 // A command of the other program.
 [[nodiscard]] std::unique_ptr<Command> make_torch_command(std::string_view name,
                                                           std::string_view summary);

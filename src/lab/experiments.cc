@@ -1,5 +1,7 @@
 #include "lab/experiments.h"
 
+#include <algorithm>
+
 #include "medgrad/error.h"
 
 namespace medgrad::lab {
@@ -19,11 +21,27 @@ constexpr Finder kFinders[] = {{"moments", moments_findings},
 
 }  // namespace
 
+bool is_language_experiment(std::string_view name) {
+  return std::ranges::find(language_experiments(), name, &BuiltIn::name) !=
+         language_experiments().end();
+}
+
+bool is_language_experiment(const Node& document) {
+  const Node* const kind = document.find("kind");
+  if (kind == nullptr || kind->text() == nullptr) return false;
+  return std::ranges::any_of(language_experiments(), [&](const BuiltIn& one) {
+    const Node known = parse_document(one.text, std::string(one.name));
+    return *known.find("kind")->text() == *kind->text();
+  });
+}
+
 const BuiltIn& find_built_in(std::string_view name) {
   std::vector<std::string_view> known;
-  for (const BuiltIn& one : built_in_experiments()) {
-    if (one.name == name) return one;
-    known.push_back(one.name);
+  for (const std::span<const BuiltIn> table : {built_in_experiments(), language_experiments()}) {
+    for (const BuiltIn& one : table) {
+      if (one.name == name) return one;
+      known.push_back(one.name);
+    }
   }
   throw Error("'" + std::string(name) + "' is no experiment; the nearest is '" +
               std::string(nearest(name, known)) + "' (medgrad list experiments shows all).");

@@ -23,7 +23,13 @@ struct BuiltIn {
 
 // In the order of the paper.
 [[nodiscard]] std::span<const BuiltIn> built_in_experiments();
-// Throws Error with the nearest name where there is none of that name.
+// Those on language models, which need libtorch and data: files of other keys, read and run by
+// src/language. Their names and files are here for whoever lists and prints them.
+[[nodiscard]] std::span<const BuiltIn> language_experiments();
+[[nodiscard]] bool is_language_experiment(std::string_view name);
+// Is it such a file, whoever wrote it? They have a "kind" of their own.
+[[nodiscard]] bool is_language_experiment(const Node& document);
+// Of either table. Throws Error with the nearest name where there is none of that name.
 [[nodiscard]] const BuiltIn& find_built_in(std::string_view name);
 
 // Fills in claims, notes and figures.

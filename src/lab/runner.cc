@@ -43,12 +43,11 @@ Results results_of(const Experiment& experiment, const Numbers& numbers) {
 
 // The texts of a folder's files, made before anything is written.
 struct Files {
-  std::string config, csv, summary, figures;
+  std::string csv, summary, figures;
 };
 
-Files files_of(const Experiment& experiment, const Results& results) {
-  return {to_text(experiment.document), results_csv(results), summary_json(results),
-          to_json_text(results.figures)};
+Files files_of(const Results& results) {
+  return {results_csv(results), summary_json(results), to_json_text(results.figures)};
 }
 
 void make_folder(const fs::path& folder) {
@@ -105,16 +104,63 @@ Results run_experiment(const Experiment& experiment, ThreadPool* pool) {
   return results_of(experiment, numbers);
 }
 
+std::vector<ResultFolder> open_folders(const fs::path& out, const std::vector<std::string>& names) {
+  make_folder(out);
+  remove_leftovers(out);
+  std::vector<ResultFolder> folders;
+  for (const std::string& name : names) folders.emplace_back(out / name);
+  return folders;
+}
+
+void write_results(const std::vector<Finished>& experiments, std::vector<ResultFolder> folders,
+                   const RunOptions& options) {
+  std::vector<Files> files(experiments.size());
+  // gnuplot draws while the other files are made.
+  std::vector<Drawing> drawings;
+  for (std::size_t i = 0; i < experiments.size(); ++i)
+    drawings.push_back({experiments[i].results.figures, folders[i].path()});
+  std::future<std::string> drawn;
+  if (options.svg || options.pdf) {
+    drawn = std::async(std::launch::async,
+                       [&] { return draw(drawings, {.svg = options.svg, .pdf = options.pdf}); });
+  }
+  for_each(options.pool, experiments.size(), [&](std::size_t i) {
+    files[i] = files_of(experiments[i].results);
+    folders[i].write("config.json", experiments[i].config);
+    folders[i].write("results.csv", files[i].csv);
+    folders[i].write("summary.json", files[i].summary);
+    folders[i].write("figures.json", files[i].figures);
+  });
+  std::vector<ReportSection> sections;
+  for (std::size_t i = 0; i < experiments.size(); ++i) {
+    const std::string& name = experiments[i].results.experiment;
+    sections.push_back({name, name, experiments[i].config, files[i].summary, files[i].figures});
+  }
+  const std::string page =
+      report_html(sections, {.title = "medgrad report", .command = options.command});
+  if (drawn.valid()) {
+    const std::string failure = drawn.get();
+    if (!failure.empty() && options.warn) options.warn(failure);
+  }
+  for (ResultFolder& folder : folders) folder.commit();
+  write_file((options.out / "index.html").string(), page);
+}
+
+void write_results(const std::vector<Finished>& experiments, const RunOptions& options) {
+  std::vector<std::string> names;
+  for (const Finished& one : experiments) names.push_back(one.results.experiment);
+  write_results(experiments, open_folders(options.out, names), options);
+}
+
 std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
                                      const RunOptions& options) {
-  make_folder(options.out);
-  remove_leftovers(options.out);
-  std::vector<ResultFolder> folders;
+  std::vector<std::string> names;
   std::size_t total = 0;
   for (const Experiment& experiment : experiments) {
-    folders.emplace_back(options.out / experiment.name);
+    names.push_back(experiment.name);
     total += experiment.study->tasks();
   }
+  std::vector<ResultFolder> folders = open_folders(options.out, names);
 
   const fs::path journals = options.out / ".unfinished";
   std::atomic<std::size_t> done = 0;
@@ -130,42 +176,16 @@ std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
     }
   }
 
-  std::vector<Results> results(experiments.size());
-  std::vector<Files> files(experiments.size());
-  for_each(options.pool, experiments.size(),
-           [&](std::size_t i) { results[i] = results_of(experiments[i], numbers[i]); });
-  // gnuplot draws while the other files are made.
-  std::vector<Drawing> drawings;
-  for (std::size_t i = 0; i < experiments.size(); ++i)
-    drawings.push_back({results[i].figures, folders[i].path()});
-  std::future<std::string> drawn;
-  if (options.svg || options.pdf) {
-    drawn = std::async(std::launch::async,
-                       [&] { return draw(drawings, {.svg = options.svg, .pdf = options.pdf}); });
-  }
+  std::vector<Finished> finished(experiments.size());
   for_each(options.pool, experiments.size(), [&](std::size_t i) {
-    files[i] = files_of(experiments[i], results[i]);
-    folders[i].write("config.json", files[i].config);
-    folders[i].write("results.csv", files[i].csv);
-    folders[i].write("summary.json", files[i].summary);
-    folders[i].write("figures.json", files[i].figures);
+    finished[i] = {results_of(experiments[i], numbers[i]), to_text(experiments[i].document)};
   });
-  std::vector<ReportSection> sections;
-  for (std::size_t i = 0; i < experiments.size(); ++i) {
-    sections.push_back({experiments[i].name, experiments[i].name, files[i].config, files[i].summary,
-                        files[i].figures});
-  }
-  const std::string page =
-      report_html(sections, {.title = "medgrad report", .command = options.command});
-  if (drawn.valid()) {
-    const std::string failure = drawn.get();
-    if (!failure.empty() && options.warn) options.warn(failure);
-  }
-  for (ResultFolder& folder : folders) folder.commit();
-  write_file((options.out / "index.html").string(), page);
+  write_results(finished, std::move(folders), options);
   std::error_code ignored;
   for (const Experiment& experiment : experiments) fs::remove(journals / experiment.name, ignored);
   fs::remove(journals, ignored);  // stays where other experiments wait in it
+  std::vector<Results> results;
+  for (Finished& one : finished) results.push_back(std::move(one.results));
   return results;
 }
 

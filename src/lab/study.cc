@@ -42,20 +42,25 @@ void MethodNames::add(const Reader& reader, const Node& at, const std::string& l
   names_.push_back(std::move(name));
 }
 
+std::string read_name(Reader& reader) {
+  std::string name = reader.text("experiment");
+  const bool plain_name =
+      !name.empty() &&
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
+          std::string::npos;
+  if (!plain_name) {
+    reader.fail(
+        *reader.any("experiment"),
+        "'experiment' is '" + name + "'; it names a folder and may have letters, digits, - and _.");
+  }
+  return name;
+}
+
 Experiment read_experiment(Node document, const std::string& file) {
   Experiment experiment{
       .document = std::move(document), .name = {}, .title = {}, .description = {}, .study = {}};
   Reader reader(experiment.document, file, "the experiment");
-  experiment.name = reader.text("experiment");
-  const bool plain_name =
-      !experiment.name.empty() &&
-      experiment.name.find_first_not_of(
-          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == std::string::npos;
-  if (!plain_name) {
-    reader.fail(*experiment.document.find("experiment"),
-                "'experiment' is '" + experiment.name +
-                    "'; it names a folder and may have letters, digits, - and _.");
-  }
+  experiment.name = read_name(reader);
   experiment.title = reader.text("title", experiment.name);
   experiment.description = reader.text("description", "");
   const std::uint64_t seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);

@@ -41,6 +41,9 @@ struct Experiment {
 [[nodiscard]] std::unique_ptr<Study> read_moments(Reader& reader, std::uint64_t seed);
 [[nodiscard]] std::unique_ptr<Study> read_projection(Reader& reader);
 
+// "experiment", which names the folder of the results.
+[[nodiscard]] std::string read_name(Reader& reader);
+
 // "noise": {"name": "stable", "alpha": 1.1, …}; 1/alpha may be given as inv_alpha.
 [[nodiscard]] NoiseModel read_noise(Reader& reader);
 

@@ -1,89 +1,12 @@
 #include "language/task.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "language/parts.h"
 #include "medgrad/error.h"
-#include "medgrad/registry.h"
 
 namespace medgrad::language {
-
-std::span<const TaskInfo> tasks() {
-  static const std::vector<TaskInfo> all = {
-      {"ptb",
-       "Penn Treebank, encoder transformer",
-       256,
-       1,
-       200,
-       0.2,
-       {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}}},
-      {"wikitext2",
-       "WikiText-2, Transformer-XL",
-       80,
-       4,
-       40,
-       0.1,
-       {{"sgd-m", 0.316},
-        {"clipped-sgd", 3.16},
-        {"vclip", 1.0},
-        {"cclip", 0.316},
-        {"adam", 0.001}}},
-      {"wikitext2-encoder",
-       "WikiText-2, encoder transformer",
-       320,
-       1,
-       40,
-       0.2,
-       {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}}},
-      {"squad",
-       "SQuAD v1.1, question answering",
-       32,
-       1,
-       5,
-       0.1,
-       {{"sgd-m", 0.316},
-        {"clipped-sgd", 1.0},
-        {"vclip", 0.316},
-        {"cclip", 0.1},
-        {"adam", 0.000316}},
-       true},
-      {"synthetic",
-       "made-up text, encoder transformer",
-       16,
-       1,
-       5,
-       0.2,
-       {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}}},
-      {"synthetic-questions",
-       "made-up questions, question answering",
-       16,
-       1,
-       5,
-       0.1,
-       {{"sgd-m", 0.316},
-        {"clipped-sgd", 1.0},
-        {"vclip", 0.316},
-        {"cclip", 0.1},
-        {"adam", 0.000316}},
-       true},
-  };
-  return all;
-}
-
-const TaskInfo& find_task(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const TaskInfo& info : tasks()) {
-    if (info.name == name) return info;
-    names.push_back(info.name);
-  }
-  throw Error(std::string("'")
-                  .append(name)
-                  .append("' is no task; the nearest is '")
-                  .append(nearest(name, names))
-                  .append("' (medgrad list tasks shows all)."));
-}
 
 double score(const Scores& scores, std::string_view name) {
   const auto found = std::ranges::find(scores, name, &Scores::value_type::first);

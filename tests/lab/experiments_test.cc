@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "io/temporary_folder.h"
 #include "lab/report/figure.h"
+#include "lab/runner.h"
 #include "lab/studies.h"
 
 namespace medgrad::lab {
@@ -43,6 +45,52 @@ TEST(Experiments, AllOfThemAreBuiltInUnderTheirNames) {
         "least-squares-s1", "least-squares-s2", "least-squares-s3", "huber-ablation", "rates"})
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_THROW((void)find_built_in("toi"), Error);
+}
+
+// Those on language models are known by name and title; reading them is for src/language.
+TEST(Experiments, LanguageExperimentsAreListed) {
+  EXPECT_FALSE(language_experiments().empty());
+  for (const BuiltIn& one : language_experiments()) {
+    const Node document = built_in(one.name);
+    EXPECT_EQ(plain(*document.find("experiment")), one.name);
+    EXPECT_FALSE(plain(*document.find("title")).empty());
+    EXPECT_TRUE(is_language_experiment(one.name));
+    EXPECT_TRUE(is_language_experiment(document));
+  }
+  EXPECT_TRUE(is_language_experiment("fixed-ptb"));
+  EXPECT_FALSE(is_language_experiment("toy"));
+  EXPECT_FALSE(is_language_experiment(built_in("toy")));
+  EXPECT_FALSE(is_language_experiment(built_in("moments")));
+}
+
+TEST(Experiments, ResultsFromElsewhereAreWrittenToo) {
+  const medgrad::testing::TemporaryFolder out;
+  Group group{.method = "vclip",
+              .key = "vclip",
+              .metric = "relative_error",
+              .steps = {1, 2},
+              .runs = 1,
+              .values = {1, 0.5}};
+  summarise(group);
+  const Finished finished{{.experiment = "mine",
+                           .title = "Mine",
+                           .description = "",
+                           .notes = {"Half of it."},
+                           .groups = {group},
+                           .claims = {{"it falls", true, "from 1 to 0.5."}},
+                           .figures = {}},
+                          "{\"a\": 1}\n"};
+  write_results({finished}, {.out = out / "results", .svg = false});
+  EXPECT_EQ(medgrad::testing::content(out / "results/mine/config.json"), finished.config);
+  EXPECT_EQ(medgrad::testing::content(out / "results/mine/results.csv"),
+            results_csv(finished.results));
+  EXPECT_EQ(medgrad::testing::content(out / "results/mine/summary.json"),
+            summary_json(finished.results));
+  EXPECT_NE(medgrad::testing::content(out / "results/index.html").find("it falls"),
+            std::string::npos);
+  // What is no result folder is told before anything is run.
+  (void)out.file("results/file", "text");
+  EXPECT_THROW((void)open_folders(out / "results", {"file"}), Error);
 }
 
 // What is drawn and claimed is found by an experiment's name, but a name promises nothing of what

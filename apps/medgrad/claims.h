@@ -1,0 +1,41 @@
+// What an experiment found, for people.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "lab/results.h"
+
+namespace medgrad::app {
+
+// Every claim on a line, then where everything is.
+inline void print_claims(const std::vector<lab::Results>& results, const std::filesystem::path& out,
+                         double seconds) {
+  std::size_t holding = 0, decided = 0;
+  for (const lab::Results& result : results) {
+    std::cout << result.experiment << ": " << result.title << "\n";
+    for (const lab::Claim& claim : result.claims) {
+      decided += claim.holds ? 1 : 0;
+      holding += claim.holds.value_or(false) ? 1 : 0;
+      std::cout << "  "
+                << (!claim.holds   ? "–"
+                    : *claim.holds ? "✓"
+                                   : "✗")
+                << " " << claim.claim << "\n"
+                << "      " << claim.evidence << "\n";
+    }
+  }
+  char time[32];
+  std::snprintf(time, sizeof time, "%.2f", seconds);
+  std::cout << "\n"
+            << results.size() << (results.size() == 1 ? " experiment" : " experiments") << " in "
+            << time << " s; ";
+  if (decided > 0) std::cout << holding << " of " << decided << " claims hold; ";
+  std::cout << "report: " << (out / "index.html").string() << "\n";
+}
+
+}  // namespace medgrad::app
