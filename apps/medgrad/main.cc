@@ -19,6 +19,9 @@ Commands all_commands() {
   commands.push_back(make_run());
   commands.push_back(make_report());
   commands.push_back(make_data());
+  commands.push_back(make_torch_command("train", "train a language model with any method"));
+  commands.push_back(
+      make_torch_command("sweep", "tune the learning rates of several methods on a language task"));
   return commands;
 }
 

@@ -8,5 +8,7 @@
 namespace medgrad::app {
 
 [[nodiscard]] std::unique_ptr<Command> make_runtime();
+[[nodiscard]] std::unique_ptr<Command> make_sweep();
+[[nodiscard]] std::unique_ptr<Command> make_train();
 
 }  // namespace medgrad::app

@@ -9,6 +9,8 @@ namespace {
 Commands torch_commands() {
   Commands commands;
   commands.push_back(make_runtime());
+  commands.push_back(make_train());
+  commands.push_back(make_sweep());
   return commands;
 }
 

@@ -2,10 +2,11 @@
 #include <cstdio>
 #include <iostream>
 
+#include "lab/runner.h"
+#include "language/json.h"
 #include "language/runs.h"
 #include "medgrad/error.h"
 #include "torch/commands.h"
-#include "torch/experiments.h"
 #include "torch/progress.h"
 #include "torch/task_choice.h"
 
@@ -63,11 +64,19 @@ class Sweep final : public Command {
       }
     }
     print(runs, sweep);
-    write_language_results({language::results_of(*task, task_.name() + "-sweep", runs, false)},
-                           {"{}\n"}, out, "medgrad sweep " + task_.name(), common);
+    const std::string name = task_.name() + "-sweep";
+    lab::write_results({{language::results_of(*task, name, runs, false), config(*task, sweep)}},
+                       {.out = out, .command = "medgrad sweep " + task_.name()});
   }
 
  private:
+  static std::string config(const language::Task& task, const language::SweepOptions& sweep) {
+    language::Json json = {
+        {"task", task.info().name}, {"seeds", sweep.seeds}, {"rates", sweep.rates}};
+    for (const language::Method& method : sweep.methods) json["methods"].push_back(method.line);
+    return json.dump(2).append("\n");
+  }
+
   static std::string label(const language::RunKey& key) {
     char rate[32];
     std::snprintf(rate, sizeof rate, "%g", key.lr);
