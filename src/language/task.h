@@ -31,12 +31,12 @@ enum class Size : std::uint8_t {
 
 struct TaskOptions {
   Size size = Size::paper;
-  std::size_t batch = 0;             // 0: the paper's
-  std::optional<double> dropout;     // instead of the paper's
-  bool drop_last = false;            // leave out a last batch that is shorter
-  std::uint64_t seed = 0;            // of shuffling, and of made-up data
-  std::size_t limit = 0;             // use only so many batches of an epoch; 0: all
-  std::size_t evaluation_limit = 0;  // and so many for each part of an evaluation; 0: all
+  std::size_t batch = 0;               // 0: the paper's
+  std::optional<double> dropout = {};  // instead of the paper's
+  bool drop_last = false;              // leave out a last batch that is shorter
+  std::uint64_t seed = 0;              // of shuffling, and of made-up data
+  std::size_t limit = 0;               // use only so many batches of an epoch; 0: all
+  std::size_t evaluation_limit = 0;    // and so many for each part of an evaluation; 0: all
 };
 
 // How well a model does, by names that tables and files use: "training_loss", "train_ppl",
