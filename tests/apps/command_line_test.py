@@ -42,6 +42,23 @@ class Everything(CommandTest):
         self.bad("must be methods, distances, aggregators, noises, optimizers, experiments or tasks", "list", "everything")
         self.bad("must be text, json or markdown", "list", "--format", "xml")
 
+    def test_libtorch_is_loaded_only_on_demand(self):
+        libraries = subprocess.run(["ldd", MEDGRAD], capture_output=True, text=True).stdout
+        self.assertIn("libc.so", libraries)
+        self.assertNotIn("torch", libraries)
+
+    def test_doctor_tells_libtorch_and_its_blas(self):
+        torch = json.loads(self.good("doctor", "--format", "json", "--threads", 1))["torch"]
+        if torch is False:
+            self.skipTest("this build has no libtorch")
+        self.assertEqual(torch["threads"], 1)
+        self.assertTrue(os.path.exists(torch["blas"]), torch["blas"])
+        if "openblas-openmp" in torch["blas"]:
+            self.assertEqual((torch["blas_threading"], torch["warning"]), ("openmp", ""))
+        shown = self.good("doctor").decode()
+        self.assertIn(torch["version"], shown)
+        self.assertIn("BLAS of torch", shown)
+
     def test_doctor(self):
         os.mkdir(self.path("ptb"))
         os.mkdir(self.path("squad"))
