@@ -73,18 +73,20 @@ void run(const std::map<std::string, std::string>& options) {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   std::printf(
-      "{\"program\": \"medgrad\", \"task\": \"%s\", \"batch\": %ld, \"threads\": %d, "
+      "{\"program\": \"medgrad\", \"task\": \"%s\", \"batch\": %ld, \"threads\": %d, \"kernels\": "
+      "\"%s\", "
       "\"tokens_per_second\": %.1f, \"step_ms\": %.2f, \"cpu_ms\": %.2f, \"peak_rss_bytes\": %ld, "
       "\"first_loss\": %.6f, \"last_loss\": %.6f}\n",
       options.at("--task").c_str(), static_cast<long>(batch), at::get_num_threads(),
-      static_cast<double>(task.length * batch) / step, 1e3 * step, 1e3 * cpu_step,
-      used.ru_maxrss * 1024L, losses.front(), losses.back());
+      medgrad::torch::runtime().kernels.c_str(), static_cast<double>(task.length * batch) / step,
+      1e3 * step, 1e3 * cpu_step, used.ru_maxrss * 1024L, losses.front(), losses.back());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   medgrad::torch::keep_memory();
+  medgrad::torch::use_fast_blas();
   std::map<std::string, std::string> options = {
       {"--task", "ptb"}, {"--batch", "256"}, {"--steps", "5"}, {"--threads", "0"}};
   for (int i = 1; i < argc; i += 2) {
