@@ -222,7 +222,7 @@ def sections(options):
         for variable in THREADS:
             os.environ.pop(variable)
         yield from language(trainer, "ptb", 256, 5, 1.15)
-        yield from language(trainer, "wikitext2", 8, 3, 1.15)
+        yield from language(trainer, "wikitext2", 20, 2, 1.15)
 
     return {"online": lambda: online(binary, options.n, options.rounds), "sample": samples, "stable": laws,
             "reproduce": experiments, "language": models}
