@@ -6,11 +6,14 @@ reported, not an error: only something that could not be run makes the exit code
 """
 import os
 
-# One thread on both sides, except for whole runs of `medgrad reproduce`. Has to be set before numpy is loaded.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
+# One thread on both sides, except for whole runs of `medgrad reproduce` and for training. Has to be set before numpy
+# is loaded.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+for variable in THREADS:
     os.environ[variable] = "1"
 
 import argparse
+import importlib.util
 import json
 import pathlib
 import platform
@@ -192,6 +195,24 @@ def reproduce(binary, folder, rounds=5, limit=2.0):
                "ratio": peer / min(mine), "target": target, "detail": detail}
 
 
+def language(binary, task, batch, steps, target, rounds=3):
+    """Training steps of a language model against the same model in PyTorch, on all cores, in turns: speed, and the
+    peak of memory."""
+    peer = pathlib.Path(__file__).parent / "peers" / "language.py"
+    size = ("--task", task, "--batch", batch, "--steps", steps, "--threads", os.cpu_count())
+    mine, theirs = [], []
+    for _ in range(rounds):
+        mine.append(run(binary, *size)[0])
+        theirs.append(run(sys.executable, peer, *size, "--kernels", mine[-1]["kernels"])[0])
+    fastest, their_fastest = (max(r["tokens_per_second"] for r in x) for x in (mine, theirs))
+    least, their_least = (min(r["peak_rss_bytes"] for r in x) / 2**30 for x in (mine, theirs))
+    what = f"training, {task}, batch {batch}"
+    yield {"what": what, "ours": f"{fastest:.0f} /s", "peer": f"{their_fastest:.0f} tokens/s (PyTorch)",
+           "ratio": fastest / their_fastest, "target": target, "detail": [mine, theirs]}
+    yield {"what": what + ", memory", "ours": f"{least:.2f} GiB", "peer": f"{their_least:.2f} GiB (PyTorch)",
+           "ratio": their_least / least, "target": 1 / 0.6}
+
+
 def sections(options):
     """What can be asked for by name, and what yields its rows."""
     programs = options.build / "bin"
@@ -222,13 +243,23 @@ def sections(options):
             return
         yield from torch_steps(torch_binary, options.n, options.rounds)
 
+    def models():
+        trainer = programs / "medgrad_language_bench"
+        if not trainer.exists() or importlib.util.find_spec("torch") is None:
+            print("language: left out, it needs libtorch and PyTorch (libtorch-dev, python3-torch)")
+            return
+        for variable in THREADS:
+            os.environ.pop(variable)
+        yield from language(trainer, "ptb", 256, 5, 1.15)
+        yield from language(trainer, "wikitext2", 20, 2, 1.15)
+
     return {"online": lambda: online(binary, options.n, options.rounds), "sample": samples, "stable": laws,
-            "reproduce": experiments, "torch": optimisers}
+            "reproduce": experiments, "torch": optimisers, "language": models}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", nargs="*", help="online, sample, stable, reproduce, torch (default: all)")
+    parser.add_argument("section", nargs="*", help="online, sample, stable, reproduce, torch, language (default: all)")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--rounds", type=int, default=15, help="turns of the online steps")
     parser.add_argument("--n", type=int, default=20_000_000, help="length of the online steps' vectors")

@@ -21,7 +21,21 @@ def tune_malloc():
         libc.mallopt(option, value)
 
 
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", choices=("ptb", "wikitext2"), default="ptb")
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--kernels", default="", help="processor whose code OpenBLAS takes, as medgrad's bench prints it; "
+                        "it takes the slowest by itself where it does not know the processor")
+    return parser.parse_args()
+
+
 tune_malloc()
+options = arguments()
+if options.kernels:
+    os.environ["OPENBLAS_CORETYPE"] = options.kernels  # read when the library is loaded
 import torch
 from torch import nn
 
@@ -72,15 +86,12 @@ class RelativeLayer(nn.Module):
 
     def forward(self, x, positions, u, v, mask):
         t, b, width = x.shape
-        q, k, value = (part.view(t, b * self.heads, self.head).transpose(0, 1)
-                       for part in self.qkv(x).chunk(3, dim=-1))  # (batch * heads, time, head)
+        q, k, value = self.qkv(x).view(t, b, 3, self.heads, self.head).permute(2, 1, 3, 0, 4)  # (batch, heads, time, head)
         r = self.r(positions).view(t, self.heads, self.head).permute(1, 2, 0)  # (heads, head, distances)
-        by_head = q.view(b, self.heads, t, self.head)
-        content = torch.bmm((by_head + u[:, None]).view(b * self.heads, t, self.head), k.transpose(1, 2))
-        position = self.shift(torch.matmul(by_head + v[:, None], r))
-        score = (content.view(b, self.heads, t, t) + position) / math.sqrt(self.head)
-        p = torch.softmax(score.masked_fill(mask, float("-inf")), dim=-1).view(b * self.heads, t, t)
-        a = torch.bmm(p, value).transpose(0, 1).reshape(t, b, width)
+        content = torch.matmul(q + u[:, None], k.transpose(2, 3))
+        position = self.shift(torch.matmul(q + v[:, None], r))
+        score = ((content + position) / math.sqrt(self.head)).masked_fill(mask, float("-inf"))
+        a = torch.matmul(torch.softmax(score, dim=-1), value).permute(2, 0, 1, 3).reshape(t, b, width)
         x = self.norm1(x + self.drop(self.out(a)))
         return self.norm2(x + self.feed(x))
 
@@ -119,13 +130,6 @@ TASKS = {"ptb": (10000, 35, Encoder), "wikitext2": (33278, 128, TransformerXL)}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--task", choices=sorted(TASKS), default="ptb")
-    parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    options = parser.parse_args()
-
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     vocabulary, length, model_type = TASKS[options.task]

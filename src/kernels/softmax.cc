@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 
 #include "kernels/simd.h"
@@ -55,7 +56,7 @@ HWY_INLINE V Exp(D d, V x) {
   V r = hn::NegMulAdd(k, hn::Set(d, C::kLog2High), x);
   r = hn::NegMulAdd(k, hn::Set(d, C::kLog2Low), r);
   V p = hn::Set(d, C::kPolynomial[0]);
-  for (size_t i = 1; i < sizeof(C::kPolynomial) / sizeof(C::kPolynomial[0]); ++i)
+  for (size_t i = 1; i < std::size(C::kPolynomial); ++i)
     p = hn::MulAdd(p, r, hn::Set(d, C::kPolynomial[i]));
   p = hn::Add(hn::MulAdd(p, hn::Mul(r, r), r), hn::Set(d, hn::TFromD<D>{1}));
   const auto power =
@@ -120,7 +121,7 @@ HWY_INLINE T PieceOfExponentials(T* out, const T* x, const T* bias, size_t n, T 
   const auto c = hn::Set(d, peak);
   auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
   ByVectors(x, bias, n, -std::numeric_limits<T>::infinity(),
-            [&](auto v, size_t i, int k, size_t count) HWY_ATTR {
+            [&](auto v, [[maybe_unused]] size_t i, int k, [[maybe_unused]] size_t count) HWY_ATTR {
               const auto e = Exp(d, hn::Sub(v, c));
               auto& s = k == 0 ? s0 : k == 1 ? s1 : k == 2 ? s2 : s3;
               s = hn::Add(s, e);

@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 namespace medgrad::torch {
@@ -38,6 +39,28 @@ std::string threading_of_blas() {
   }
 }
 
+// The processor whose code OpenBLAS uses.
+std::string kernels_of_blas() {
+  using Name = const char* (*)();
+  const auto name = reinterpret_cast<Name>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+  return name == nullptr ? "" : name();
+}
+
+// What OpenBLAS makes of a processor that it does not know.
+constexpr const char* kUnknownToBlas = "Prescott";
+
+// The best that runs here, by OpenBLAS' names; nullptr where its own choice may stay.
+const char* better_kernels() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return "SkylakeX";
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#endif
+  return nullptr;
+}
+
 // GCC 12 takes offence at std::string's operator+ here; append() is the same.
 std::string warning_about(const Runtime& found) {
   std::string text;
@@ -46,6 +69,11 @@ std::string warning_about(const Runtime& found) {
     text =
         "This BLAS has threads of its own, which fight with libtorch's: training is up to ten "
         "times slower.";
+  } else if (found.kernels == kUnknownToBlas && better_kernels() != nullptr) {
+    text =
+        "This BLAS does not know the processor and uses the code for an old one, which is some "
+        "five times slower; setting OPENBLAS_CORETYPE=";
+    return text.append(better_kernels()).append(" helps.");
   } else if (found.threading == "unknown" && !named("mkl") && !named("blis")) {
     text = "This BLAS may be the reference one, which is some thirty times slower.";
   } else {
@@ -72,12 +100,28 @@ void use_threads(int threads) {
   at::set_num_threads(threads > 0 ? threads : cores);
 }
 
+void use_fast_blas() {
+  const char* better = better_kernels();
+  if (better == nullptr || kernels_of_blas() != kUnknownToBlas) return;
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return;
+  // What OpenBLAS itself does when it is loaded, with its choice made for it.
+  using Function = void (*)();
+  const auto leave = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, "gotoblas_dynamic_quit"));
+  const auto choose = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, "gotoblas_dynamic_init"));
+  if (leave == nullptr || choose == nullptr) return;
+  setenv("OPENBLAS_CORETYPE", better, 1);
+  leave();
+  choose();
+  unsetenv("OPENBLAS_CORETYPE");
+}
+
 Runtime runtime() {
   Runtime found;
   found.version = TORCH_VERSION;
   found.threads = at::get_num_threads();
   found.blas = file_of("sgemm_");
   found.threading = threading_of_blas();
+  found.kernels = kernels_of_blas();
   found.warning = warning_about(found);
   return found;
 }

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "medgrad/torch/runtime.h"
 #include "testing.h"
 #include "torch/models/encoder.h"
 
@@ -101,6 +102,7 @@ class PtbReference : public ::testing::Test {
                       "ptb_init.f32.";
     static const std::vector<std::int64_t> ids = training_ids(corpus);
     ids_ = ids;
+    use_fast_blas();
   }
 
   // Batch k: kTime rows from k kTime on of kBatch streams.

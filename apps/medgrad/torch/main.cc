@@ -19,5 +19,6 @@ Commands torch_commands() {
 
 int main(int argc, char** argv) {
   medgrad::torch::keep_memory();
+  medgrad::torch::use_fast_blas();
   return medgrad::app::run_program(medgrad::app::torch_commands(), {argv + 1, argv + argc});
 }
