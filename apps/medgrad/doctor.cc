@@ -85,8 +85,10 @@ class Doctor final : public Command {
     const auto torch = torch_runtime(threads);
     const auto at = std::ranges::find(rows, "MPI", &TextRow::first);
     if (torch.is_object()) {
+      const std::string kernels = torch["blas_kernels"];
       std::string blas = torch["blas"].get<std::string>() + " (" +
-                         torch["blas_threading"].get<std::string>() + ")";
+                         torch["blas_threading"].get<std::string>() +
+                         (kernels.empty() ? "" : ", code for " + kernels) + ")";
       const std::string warning = torch["warning"];
       if (!warning.empty()) blas += "\nwarning: " + warning;
       rows.insert(at, {{"torch", torch["version"].get<std::string>() + ", " +

@@ -35,7 +35,9 @@ class QuestionTask final : public Task {
     if (info.name == "squad") {
       const auto folders = text::DataFolders::from_environment();
       const auto squad = folders.require("squad");
-      checkpoint_ = folders.require("minilm-l6");
+      // The paper's encoder where it is there, else the small one.
+      encoder_ = folders.look(text::data_set("distilbert")).complete() ? "distilbert" : "minilm-l6";
+      checkpoint_ = folders.require(encoder_);
       train_set_ = text::read_squad(squad / "train-v1.1.json");
       dev_set_ = text::read_squad(squad / "dev-v1.1.json");
       text::WordPiece tokenizer = text::WordPiece::read(checkpoint_ / "vocab.txt");
@@ -57,10 +59,13 @@ class QuestionTask final : public Task {
     std::string text(info_.title);
     text.append(": ").append(std::to_string(train_->size())).append(" training windows, batch ");
     text.append(std::to_string(options_.batch));
-    if (info_.name == "squad")
-      text.append(options_.size == Size::paper
-                      ? ", encoder MiniLM-L6 where the paper has DistilBERT"
-                      : ", a small encoder from scratch where the paper has DistilBERT");
+    if (info_.name == "squad") {
+      if (options_.size == Size::small) {
+        text.append(", a small encoder from scratch where the paper has DistilBERT");
+      } else if (encoder_ == "minilm-l6") {
+        text.append(", encoder MiniLM-L6 where the paper has DistilBERT");
+      }
+    }
     return text.append(".");
   }
 
@@ -211,6 +216,7 @@ class QuestionTask final : public Task {
 
   const TaskInfo& info_;
   TaskOptions options_;
+  std::string encoder_;
   std::filesystem::path checkpoint_;
   std::size_t vocabulary_ = 0;
   text::QuestionSet train_set_, dev_set_;

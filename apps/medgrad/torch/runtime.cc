@@ -22,6 +22,7 @@ class RuntimeCommand final : public Command {
                                          {"threads", found.threads},
                                          {"blas", found.blas},
                                          {"blas_threading", found.threading},
+                                         {"blas_kernels", found.kernels},
                                          {"warning", found.warning}};
     std::cout << json.dump() << "\n";
   }

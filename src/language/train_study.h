@@ -1,0 +1,50 @@
+// Training experiments: several methods at fixed learning rates over seeds.
+//
+//     {"experiment": "train-ptb", "kind": "training", "title": "…", "description": "…",
+//      "task": "ptb", "size": "paper", "batch": 0, "accumulate": 0, "dropout": 0.2, "limit": 0,
+//      "evaluation_limit": 0, "methods": ["sgd-m", "vclip"], "lr": [1, 3.16], "seeds": 1, "seed":
+//      0, "epochs": 2, "steps": 0, "paper_scale": {"seeds": 5, "epochs": 200}}
+//
+// `methods` are words as in method.h. `lr` has one rate per method; left out, it is the paper's
+// table. Batch, accumulate and dropout 0 or left out are the paper's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lab/document.h"
+#include "lab/runner.h"
+#include "language/runs.h"
+
+namespace medgrad::language {
+
+struct TrainSettings {
+  std::string experiment, title, description;
+  std::string task;
+  TaskOptions options;
+  std::vector<Method> methods;
+  std::vector<double> rates;  // one per method
+  std::size_t seeds = 1, epochs = 1, steps = 0, accumulate = 0;
+  std::uint64_t seed = 0;  // the first one
+  lab::Node document;      // as it was read
+};
+
+// Throws Error, with file and line, for anything that is not right.
+[[nodiscard]] TrainSettings read_train_settings(const lab::Node& document, const std::string& file);
+
+struct TrainContext {
+  std::filesystem::path work;  // runs in the making; removed when all are done
+  std::function<void(double)> progress = {};
+  const std::atomic<bool>* stop = nullptr;
+};
+
+// Throws Interrupted.
+[[nodiscard]] lab::Finished run_train_study(const TrainSettings& settings,
+                                            const TrainContext& context);
+
+}  // namespace medgrad::language
