@@ -9,6 +9,9 @@ namespace {
 Commands torch_commands() {
   Commands commands;
   commands.push_back(make_runtime());
+  commands.push_back(make_gradients());
+  commands.push_back(make_language_reproduce());
+  commands.push_back(make_language_run());
   return commands;
 }
 
