@@ -95,9 +95,7 @@ std::vector<Section> sections() {
       {"experiments", "Experiments", "medgrad reproduce NAME; --print shows the file.",
        experiment_items()},
       {"tasks", "Language tasks",
-       "medgrad gradients TASK; needs libtorch and, but for made-up ones, data (medgrad data "
-       "list).",
-       task_items()}};
+       "medgrad gradients TASK; needs libtorch, and data unless made up.", task_items()}};
 }
 
 Json json_of(const Item& item) {

@@ -17,6 +17,10 @@ Commands all_commands() {
   commands.push_back(make_theory());
   commands.push_back(make_reproduce());
   commands.push_back(make_run());
+  commands.push_back(make_torch_command(
+      "gradients",
+      "the gradient of a language task at fixed weights: how methods follow it, and "
+      "how noisy it is"));
   commands.push_back(make_report());
   commands.push_back(make_data());
   commands.push_back(make_torch_command("train", "train a language model with any method"));

@@ -11,6 +11,9 @@ Commands torch_commands() {
   commands.push_back(make_runtime());
   commands.push_back(make_train());
   commands.push_back(make_sweep());
+  commands.push_back(make_gradients());
+  commands.push_back(make_language_reproduce());
+  commands.push_back(make_language_run());
   return commands;
 }
 

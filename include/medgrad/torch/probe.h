@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,25 @@ struct GradientNoise {
   [[nodiscard]] double quantile(double q) const;  // of the errors, 0 <= q <= 1
   // One sentence or two: how large the noise is beside the gradient, and what kind it is.
   [[nodiscard]] std::string verdict() const;
+};
+
+// Takes gradients in one by one, around a mean that is known already.
+class NoiseMeter {
+ public:
+  // `mean` is used, not owned; `batches` gradients will come, at least 2 (else an Error).
+  NoiseMeter(std::span<const double> mean, std::size_t batches);
+  void add(std::span<const float> g);
+  void add(std::span<const double> g);
+  // After the last one.
+  [[nodiscard]] GradientNoise finish() const;
+
+ private:
+  template <class T>
+  void take(std::span<const T> g);
+
+  std::span<const double> mean_;
+  std::size_t batches_, stride_ = 1;
+  std::vector<double> errors_, rows_;  // rows: of evenly spaced components
 };
 
 // `loss(k)` is the loss of batch k, 0 <= k < batches, with a graph to go back through. Gradients of

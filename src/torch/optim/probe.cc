@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/lanes.h"
 #include "core/text.h"
 #include "medgrad/error.h"
 
@@ -70,6 +71,39 @@ std::string GradientNoise::verdict() const {
   return text;
 }
 
+NoiseMeter::NoiseMeter(std::span<const double> mean, std::size_t batches)
+    : mean_(mean), batches_(batches) {
+  if (batches < 2) throw Error("the noise of gradients needs at least two batches.");
+  stride_ = std::max<std::size_t>(1, mean.size() / std::max<std::size_t>(kEntries / batches, 1));
+  errors_.reserve(batches);
+  rows_.reserve(batches * (mean.size() / stride_ + 1));
+}
+
+template <class T>
+void NoiseMeter::take(std::span<const T> g) {
+  errors_.push_back(std::sqrt(lane_sum(g.size(), [&](std::size_t i) {
+    const double off = static_cast<double>(g[i]) - mean_[i];
+    return off * off;
+  })));
+  for (std::size_t i = 0; i < g.size(); i += stride_) rows_.push_back(static_cast<double>(g[i]));
+}
+void NoiseMeter::add(std::span<const float> g) { take(g); }
+void NoiseMeter::add(std::span<const double> g) { take(g); }
+
+GradientNoise NoiseMeter::finish() const {
+  GradientNoise noise;
+  noise.gradient_norm =
+      std::sqrt(lane_sum(mean_.size(), [&](std::size_t i) { return mean_[i] * mean_[i]; }));
+  noise.errors = errors_;
+  noise.components =
+      tail_summary<double>(Rows<double>(rows_.data(), batches_, rows_.size() / batches_));
+  try {
+    noise.norms = hill(noise.errors, {.tail = Tail::right});
+  } catch (const Error&) {  // too few, or all alike
+  }
+  return noise;
+}
+
 GradientNoise probe_gradient_noise(const std::vector<Tensor>& parameters, std::size_t batches,
                                    const std::function<Tensor(std::size_t)>& loss) {
   if (batches < 2) throw Error("the noise of gradients needs at least two batches.");
@@ -81,25 +115,12 @@ GradientNoise probe_gradient_noise(const std::vector<Tensor>& parameters, std::s
   Tensor mean = at::zeros({gradients.size()}, at::kDouble);
   for (std::size_t k = 0; k < batches; ++k) mean += gradient(k);
   mean /= static_cast<double>(batches);
-
-  GradientNoise noise;
-  noise.gradient_norm = mean.square().sum().sqrt().item<double>();
-  const auto wanted = static_cast<std::int64_t>(std::max<std::size_t>(kEntries / batches, 1));
-  const std::int64_t stride = std::max<std::int64_t>(1, gradients.size() / wanted);
-  const Tensor few = at::arange(0, gradients.size(), stride, at::kLong);
-  const Tensor rows = at::empty({static_cast<std::int64_t>(batches), few.numel()}, at::kDouble);
-  for (std::size_t k = 0; k < batches; ++k) {
-    const Tensor g = gradient(k);
-    noise.errors.push_back((g - mean).square().sum().sqrt().item<double>());
-    rows[static_cast<std::int64_t>(k)].copy_(g.index_select(0, few));
-  }
-  noise.components = tail_summary<double>(
-      Rows<double>(rows.data_ptr<double>(), batches, static_cast<std::size_t>(few.numel())));
-  try {
-    noise.norms = hill(noise.errors, {.tail = Tail::right});
-  } catch (const Error&) {  // too few, or all alike
-  }
-  return noise;
+  const auto entries = [](const Tensor& x) {
+    return std::span<const double>(x.data_ptr<double>(), static_cast<std::size_t>(x.numel()));
+  };
+  NoiseMeter meter(entries(mean), batches);
+  for (std::size_t k = 0; k < batches; ++k) meter.add(entries(gradient(k)));
+  return meter.finish();
 }
 
 }  // namespace medgrad::torch

@@ -1,0 +1,60 @@
+// medgrad gradients TASK: the full gradient at fixed weights, how methods follow it, and its noise.
+#include "language/gradient_settings.h"
+#include "language/task_table.h"
+#include "medgrad/error.h"
+#include "torch/commands.h"
+#include "torch/experiments.h"
+
+namespace medgrad::app {
+namespace {
+
+class Gradients final : public LanguageExperiments {
+ public:
+  std::string_view name() const override { return "gradients"; }
+  std::string_view summary() const override {
+    return "the gradient of a language task at fixed weights: how methods follow it from batch to "
+           "batch, and how noisy it is";
+  }
+  std::string_view usage() const override { return "TASK [options]"; }
+  void declare(Options& options) override {
+    options.argument("TASK", task_, "a language task (medgrad list tasks)");
+    settings_.declare(options);
+    LanguageExperiments::declare(options);
+  }
+  void run(const Common& common) override {
+    if (task_.empty()) throw Error("TASK is missing: which one? See medgrad list tasks.");
+    const language::TaskInfo& task = language::find_task(task_);
+    language::GradientSettings settings;
+    settings.experiment = std::string("gradients-").append(task_);
+    settings.title = std::string("Gradients at fixed weights: ").append(task.title);
+    settings.task = task_;
+    settings.batch = {task.batch};
+    lab::Node document = language::to_document(settings);
+    settings_.apply(document, common);
+    check(document);
+    run_all({{"the settings", document}}, common,
+            std::string("medgrad gradients ").append(task_).append(settings_.given(common)));
+  }
+
+ private:
+  // There is no file here: an error begins with its place in one, which nobody wants to know.
+  static void check(const lab::Node& document) {
+    try {
+      (void)language::read_gradient_settings(document, "");
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      const std::size_t place = text.find(": ");
+      throw Error(text.starts_with(":") && place != std::string::npos ? text.substr(place + 2)
+                                                                      : text);
+    }
+  }
+
+  std::string task_;
+  GradientOptions settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_gradients() { return std::make_unique<Gradients>(); }
+
+}  // namespace medgrad::app

@@ -1,0 +1,170 @@
+#include "language/gradient_settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lab/study.h"
+#include "language/gradients.h"
+
+namespace medgrad::language {
+namespace {
+
+using lab::Node;
+using lab::Reader;
+
+constexpr auto kMany = std::size_t{1} << 40;
+
+// The entries of a list, or the one value that stands for a list of one.
+Node::List entries(const Node* node) {
+  if (node == nullptr) return {};
+  return node->list() != nullptr ? *node->list() : Node::List{*node};
+}
+
+[[noreturn]] void wrong(const Reader& reader, const Node& at, std::string_view key,
+                        std::string_view should) {
+  std::string sentence = std::string("'").append(key).append("' has ").append(at.kind());
+  if (at.number() != nullptr || at.text() != nullptr)
+    sentence.append(" (").append(lab::plain(at)).append(")");
+  reader.fail(at, sentence.append("; it must be ").append(should).append("."));
+}
+
+std::vector<double> numbers(Reader& reader, std::string_view key, std::string_view should,
+                            bool (*fits)(double), std::vector<double> fallback) {
+  const Node* const node = reader.any(key);
+  if (node == nullptr) return fallback;
+  std::vector<double> values;
+  for (const Node& entry : entries(node)) {
+    if (entry.number() == nullptr || !fits(*entry.number())) wrong(reader, entry, key, should);
+    if (std::ranges::count(values, *entry.number()) > 0)
+      reader.fail(entry, std::string("'").append(key).append("' names a value twice."));
+    values.push_back(*entry.number());
+  }
+  if (values.empty()) wrong(reader, *node, key, should);
+  return values;
+}
+
+Node number_node(double x) { return {x, 1}; }
+Node text_node(std::string text) { return {std::move(text), 1}; }
+template <class Values, class Make>
+Node list_node(const Values& values, Make make) {
+  Node::List list;
+  for (const auto& value : values) list.push_back(make(value));
+  return {std::move(list), 1};
+}
+
+// "[64, 256]" as "64, 256".
+std::string shown(const Node& node) {
+  if (node.list() == nullptr) return lab::plain(node);
+  std::string text;
+  for (const Node& entry : *node.list())
+    text.append(text.empty() ? "" : ", ").append(lab::plain(entry));
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+GradientSettings read_gradient_settings(const Node& document, const std::string& file) {
+  Reader reader(document, file, "the experiment");
+  GradientSettings s;
+  s.experiment = lab::read_name(reader);
+  (void)reader.word("kind", {"gradients"}, "gradients");
+  s.title = reader.text("title", s.experiment);
+  s.description = reader.text("description", "");
+  s.task = reader.text("task");
+  const TaskInfo& info =
+      reader.located(*reader.any("task"), [&]() -> const TaskInfo& { return find_task(s.task); });
+  s.size = reader.word("size", {"paper", "small"}, "paper") == "small" ? Size::small : Size::paper;
+  const auto is_size = [](double x) { return x >= 0 && x < 1e9 && x == std::floor(x); };
+  for (const double x :
+       numbers(reader, "batch", "whole numbers, or 0 for the paper's", is_size, {0}))
+    s.batch.push_back(x == 0 ? info.batch : static_cast<std::size_t>(x));
+  s.dropout = reader.number("dropout", 0);
+  if (!(s.dropout >= 0 && s.dropout < 1))
+    wrong(reader, *reader.any("dropout"), "dropout", "at least 0 and below 1");
+  s.limit = reader.whole("limit", 0, 0, kMany);
+  s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
+  const auto is_tau = [](double x) { return x > 0 && x < std::numeric_limits<double>::infinity(); };
+  s.tau = numbers(reader, "tau", "numbers above 0", is_tau, s.tau);
+  const Node* const methods = reader.any("methods");
+  if (methods != nullptr) {
+    s.methods.clear();
+    for (const Node& entry : entries(methods)) {
+      if (entry.text() == nullptr) wrong(reader, entry, "methods", "names of methods");
+      if (std::ranges::count(s.methods, *entry.text()) > 0)
+        reader.fail(entry, std::string("'").append(*entry.text()).append("' is named twice."));
+      s.methods.push_back(*entry.text());
+    }
+  }
+  for (const std::string& name : s.methods)
+    for (const double tau : s.tau)
+      reader.located(methods == nullptr ? document : *methods,
+                     [&] { validate<float>(tracking_method(name, tau)); });
+  s.steps = reader.whole("steps", s.steps, 1, kMany);
+  s.random_order = reader.word("order", {"cyclic", "random"}, "cyclic") == "random";
+  s.noise = reader.truth("noise", false);
+  if (const Node* const scale = reader.any("paper_scale")) s.paper_scale = *scale;
+  reader.finish();
+  if (s.methods.empty() && !s.noise)
+    reader.fail(document, "there are no methods to follow and no noise to measure.");
+  if (s.limit == 1 && s.noise)
+    reader.fail(document, "the noise of gradients needs at least two batches.");
+  return s;
+}
+
+Node to_document(const GradientSettings& s) {
+  Node::Object object = {
+      {"experiment", text_node(s.experiment)},
+      {"kind", text_node("gradients")},
+      {"title", text_node(s.title)},
+      {"description", text_node(s.description)},
+      {"task", text_node(s.task)},
+      {"size", text_node(s.size == Size::paper ? "paper" : "small")},
+      {"batch", list_node(s.batch, [](auto x) { return number_node(static_cast<double>(x)); })},
+      {"dropout", number_node(s.dropout)},
+      {"limit", number_node(static_cast<double>(s.limit))},
+      {"seed", number_node(static_cast<double>(s.seed))},
+      {"methods", list_node(s.methods, text_node)},
+      {"tau", list_node(s.tau, number_node)},
+      {"steps", number_node(static_cast<double>(s.steps))},
+      {"order", text_node(s.random_order ? "random" : "cyclic")},
+      {"noise", {s.noise, 1}}};
+  if (s.paper_scale.object() != nullptr) object.emplace_back("paper_scale", s.paper_scale);
+  return {std::move(object), 1};
+}
+
+Node at_paper_scale(Node document) {
+  const Node* const scale = document.find("paper_scale");
+  if (scale == nullptr || scale->object() == nullptr) return document;
+  const Node::Object over = *scale->object();
+  std::erase_if(std::get<Node::Object>(document.value),
+                [](const auto& entry) { return entry.first == "paper_scale"; });
+  for (const auto& [key, value] : over) put(document, key, value);
+  return document;
+}
+
+std::string scaled_down(const Node& document) {
+  const Node* const scale = document.find("paper_scale");
+  if (scale == nullptr || scale->object() == nullptr) return {};
+  std::string keys;
+  for (const auto& [key, value] : *scale->object()) {
+    const Node* const here = document.find(key);
+    if (here != nullptr && shown(*here) == shown(value)) continue;
+    keys.append(keys.empty() ? "" : "; ").append(key).append(" ");
+    keys.append(here == nullptr ? "not given" : shown(*here));
+    keys.append(" instead of ")
+        .append(key == "limit" && shown(value) == "0" ? "none" : shown(value));
+  }
+  if (keys.empty()) return {};
+  return std::string("Scaled down: ").append(keys).append("; --paper-scale runs the paper's.");
+}
+
+void put(Node& document, const std::string& key, Node value) {
+  if (Node* const there = document.find(key)) {
+    *there = std::move(value);
+  } else if (auto* const object = std::get_if<Node::Object>(&document.value)) {
+    object->emplace_back(key, std::move(value));
+  }
+}
+
+}  // namespace medgrad::language

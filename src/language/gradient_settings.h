@@ -1,0 +1,55 @@
+// What an experiment on gradients at fixed weights is: read from a file, and written to
+// config.json.
+//
+//     {"experiment": "fixed-ptb", "kind": "gradients", "title": "…", "description": "…",
+//      "task": "ptb", "size": "paper", "batch": [64, 256], "dropout": 0, "limit": 0, "seed": 0,
+//      "methods": ["momentum", "vclip", "cclip"], "tau": [0.01], "steps": 400, "order": "cyclic",
+//      "noise": false,
+//      "paper_scale": {"batch": [64, 256, 1024], "steps": 2000}}
+//
+// `methods` (none: nothing is followed) see the same gradients; `noise` measures the distances of
+// batch gradients. `paper_scale` is put over the rest by --paper-scale.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/document.h"
+#include "language/task.h"
+
+namespace medgrad::language {
+
+struct GradientSettings {
+  std::string experiment, title, description;
+  std::string task;
+  Size size = Size::paper;
+  std::vector<std::size_t> batch;  // sizes; 0 is the paper's
+  double dropout = 0;
+  std::size_t limit = 0;  // batches of a pass; 0: all
+  std::uint64_t seed = 0;
+  std::vector<std::string> methods = {"momentum", "vclip", "cclip"};
+  std::vector<double> tau = {0.01};
+  std::size_t steps = 400;
+  bool random_order = false;
+  bool noise = false;
+  // The keys in which the paper's run differs, as in the file: for the note that says so.
+  lab::Node paper_scale = {};
+};
+
+// Throws Error ("fixed-ptb.json:3: …") for anything that is not right. Batch sizes are filled in.
+[[nodiscard]] GradientSettings read_gradient_settings(const lab::Node& document,
+                                                      const std::string& file);
+// All of it, so that reading it back gives the same.
+[[nodiscard]] lab::Node to_document(const GradientSettings& settings);
+
+// The document with its `paper_scale` put over the rest of it.
+[[nodiscard]] lab::Node at_paper_scale(lab::Node document);
+// One sentence that names the keys in which `document` differs from its paper_scale; empty where
+// there are none.
+[[nodiscard]] std::string scaled_down(const lab::Node& document);
+// Puts a value in the place of the one that is there, or at the end.
+void put(lab::Node& document, const std::string& key, lab::Node value);
+
+}  // namespace medgrad::language

@@ -1,0 +1,194 @@
+#include "language/gradient_study.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "lab/findings/lookup.h"
+#include "language/gradients.h"
+#include "language/noise_findings.h"
+#include "language/tracking_findings.h"
+#include "medgrad/error.h"
+#include "medgrad/registry.h"
+
+namespace medgrad::language {
+namespace {
+
+using lab::Axes;
+using lab::Group;
+using lab::Results;
+
+void add(Results& r, Group group) {
+  lab::summarise(group);
+  r.groups.push_back(std::move(group));
+}
+
+Group one_value(std::string metric, double value, Axes axes) {
+  return {.axes = std::move(axes), .metric = std::move(metric), .runs = 1, .values = {value}};
+}
+
+// Steps that go into the results: each of the first 20, then every fifth, and the last.
+std::vector<std::size_t> recorded(std::size_t steps) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t t = 1; t <= steps; ++t)
+    if (t <= 20 || t % 5 == 0 || t == steps) chosen.push_back(t);
+  return chosen;
+}
+
+// The part of the progress that one batch size is.
+class Share {
+ public:
+  Share(const GradientStudyOptions& options, std::size_t part, std::size_t parts)
+      : options_(options), part_(part), parts_(parts) {}
+  void expect(std::size_t runs) { runs_ = runs; }
+  void operator()() {
+    ++done_;
+    if (!options_.progress) return;
+    const double within =
+        std::min(1.0, static_cast<double>(done_) / static_cast<double>(std::max(runs_, done_)));
+    options_.progress((static_cast<double>(part_) + within) / static_cast<double>(parts_));
+  }
+
+ private:
+  const GradientStudyOptions& options_;
+  std::size_t part_, parts_, runs_ = 1, done_ = 0;
+};
+
+// What results call a tracked method: name and tau.
+struct Tracked {
+  std::string name, key;
+  double tau;
+};
+
+void add_tracking(Results& r, const Tracking& tracking, const std::vector<Tracked>& tracked,
+                  std::size_t batch) {
+  const auto number = static_cast<double>(batch);
+  for (std::size_t i = 0; i < tracked.size(); ++i) {
+    const std::vector<double>& errors = tracking.errors[i];
+    const Axes axes = {{"batch", number}, {"tau", tracked[i].tau}};
+    Group curve{.method = tracked[i].name,
+                .key = tracked[i].key,
+                .axes = axes,
+                .metric = "relative_error",
+                .steps = recorded(errors.size()),
+                .runs = 1};
+    for (const std::size_t t : curve.steps) curve.values.push_back(errors[t - 1]);
+    add(r, std::move(curve));
+    const auto add_one = [&](const char* metric, double value) {
+      Group group = one_value(metric, value, axes);
+      group.method = tracked[i].name;
+      group.key = tracked[i].key;
+      add(r, std::move(group));
+    };
+    add_one("final_relative_error", errors.back());
+    add_one("steps_to_half", steps_below(errors, 0.5));
+    if (tracked[i].key != "momentum") continue;
+    for (std::size_t j = 0; j < tracked.size(); ++j)
+      if (tracked[j].key == "vclip" && tracked[j].tau == tracked[i].tau)
+        add_one("overtakes_vclip", overtakes(errors, tracking.errors[j]));
+  }
+}
+
+void add_errors(Results& r, std::span<const double> errors, std::size_t batch) {
+  add(r, {.axes = {{"batch", static_cast<double>(batch)}},
+          .metric = "gradient_error",
+          .runs = errors.size(),
+          .values = {errors.begin(), errors.end()}});
+}
+
+// "At batch 64: …": what was measured, in a sentence.
+std::string measured(std::size_t batch, const BatchGradients& gradients, const FullGradient& full,
+                     std::span<const double> errors) {
+  double mean = 0;
+  for (const double x : errors) mean += x / static_cast<double>(errors.size());
+  std::string text = "At batch ";
+  text.append(std::to_string(batch)).append(" (").append(std::to_string(gradients.batches()));
+  text.append(" batches, ").append(std::to_string(gradients.dimension())).append(" parameters) ");
+  text.append("the full gradient has norm ").append(lab::show(full.norm));
+  text.append(" and largest component ").append(lab::show(full.largest));
+  text.append("; the mean distance of ").append(std::to_string(errors.size()));
+  return text.append(" batch gradients from it is ").append(lab::show(mean)).append(".");
+}
+
+void run_batch_size(Results& r, const GradientSettings& s, std::size_t batch, Share& share,
+                    const GradientStudyOptions& options) {
+  const std::unique_ptr<Task> task = open_task(s.task, {.size = s.size,
+                                                        .batch = batch,
+                                                        .dropout = s.dropout,
+                                                        .drop_last = true,
+                                                        .seed = s.seed,
+                                                        .limit = s.limit});
+  if (task->batches() < (s.noise ? 2U : 1U))
+    throw Error(std::string("there are only ")
+                    .append(std::to_string(task->batches()))
+                    .append(" whole batches of size ")
+                    .append(std::to_string(batch))
+                    .append("; take a smaller --batch."));
+  const std::shared_ptr<torch::Model> model = task->make_model(s.seed);
+  BatchGradients gradients(*task, *model, s.dropout == 0, options.memory);
+  const std::size_t steps = s.methods.empty() ? 0 : s.steps;
+  share.expect(gradients.runs_for((s.noise ? gradients.batches() : 0) + steps));
+  const GradientDone computed = [&] { share(); };
+  const GradientDone& again = gradients.kept() ? GradientDone() : computed;
+
+  r.notes.push_back(task->description());
+  const FullGradient full = full_gradient(gradients, computed);
+  const Axes axes = {{"batch", static_cast<double>(batch)}};
+  add(r, one_value("gradient_norm", full.norm, axes));
+  add(r, one_value("largest_component", full.largest, axes));
+  std::vector<double> errors;
+  if (s.noise) {
+    const torch::GradientNoise noise = gradient_noise(gradients, full, again);
+    errors = noise.errors;
+    add_noise_findings(r, noise, batch, s.batch.size() > 1);
+  }
+  if (!s.methods.empty()) {
+    std::vector<Tracked> tracked;
+    TrackingOptions how{.methods = {},
+                        .steps = s.steps,
+                        .random_order = s.random_order,
+                        .seed = s.seed,
+                        .pool = options.pool};
+    for (const double tau : s.tau) {
+      for (const std::string& name : s.methods) {
+        tracked.push_back({name, std::string(find_online_method(name).name), tau});
+        how.methods.push_back(tracking_method(name, tau));
+      }
+    }
+    const Tracking tracking = track(gradients, full, how, again);
+    if (errors.empty()) errors = tracking.distances;
+    add_tracking(r, tracking, tracked, batch);
+  }
+  add_errors(r, errors, batch);
+  r.notes.push_back(measured(batch, gradients, full, errors));
+}
+
+}  // namespace
+
+lab::Finished run_gradient_study(const GradientSettings& settings,
+                                 const GradientStudyOptions& options) {
+  const lab::Node document = to_document(settings);
+  Results results{.experiment = settings.experiment,
+                  .title = settings.title,
+                  .description = settings.description,
+                  .notes = {},
+                  .groups = {},
+                  .claims = {},
+                  .figures = {}};
+  if (std::string scaled = scaled_down(document); !scaled.empty())
+    results.notes.push_back(std::move(scaled));
+  if (settings.limit != 0)
+    results.notes.push_back(std::string("The full gradient is that of the first ")
+                                .append(std::to_string(settings.limit))
+                                .append(" batches of the training part, not of all of it."));
+  if (settings.size == Size::small)
+    results.notes.emplace_back("The model is a small one of the same kind, not the paper's.");
+  for (std::size_t i = 0; i < settings.batch.size(); ++i) {
+    Share share(options, i, settings.batch.size());
+    run_batch_size(results, settings, settings.batch[i], share, options);
+  }
+  if (!settings.methods.empty()) add_tracking_findings(results);
+  return {std::move(results), lab::to_text(document)};
+}
+
+}  // namespace medgrad::language

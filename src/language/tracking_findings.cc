@@ -1,0 +1,154 @@
+#include "language/tracking_findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "lab/findings/lookup.h"
+
+namespace medgrad::language {
+namespace {
+
+using lab::Claim;
+using lab::Figure;
+using lab::Panel;
+using lab::Results;
+using lab::Series;
+using lab::show;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::string_view kHalf = "steps_to_half", kFinal = "final_relative_error";
+
+// "64: 2, 60, 69" of every batch size, methods in the order given.
+std::string per_batch(const Results& r, std::span<const double> batches, double tau,
+                      std::span<const std::string_view> methods, std::string_view metric) {
+  std::string text;
+  for (const double batch : batches) {
+    text.append(text.empty() ? "" : "; ").append("batch ").append(show(batch)).append(": ");
+    for (const std::string_view method : methods) {
+      text.append(method == methods.front() ? "" : ", ").append(method).append(" ");
+      text.append(show(lab::mean_of(r, method, metric, {{"batch", batch}, {"tau", tau}})));
+    }
+  }
+  return text;
+}
+
+Claim falls_fastest(const Results& r, std::span<const double> batches, double tau) {
+  constexpr std::string_view kOrder[] = {"cclip", "vclip", "momentum"};
+  std::optional<bool> holds = true;
+  for (const double batch : batches) {
+    const auto steps = [&](std::string_view method) {
+      return lab::mean_of(r, method, kHalf, {{"batch", batch}, {"tau", tau}});
+    };
+    const bool ordered = steps("cclip") < steps("vclip") && steps("vclip") < steps("momentum");
+    // Where neither VClip nor momentum got there, the run was too short to tell them apart.
+    const bool short_run = std::isinf(steps("vclip")) && std::isinf(steps("momentum"));
+    if (holds && !ordered) holds = short_run ? std::nullopt : std::optional(false);
+  }
+  std::string evidence = "steps until the relative error is below 0.5, at tau = ";
+  evidence.append(show(tau)).append(": ").append(per_batch(r, batches, tau, kOrder, kHalf));
+  return {"CClip falls fastest, then VClip", holds, evidence.append(".")};
+}
+
+Claim momentum_lowest(const Results& r, std::span<const double> batches, double tau,
+                      std::size_t steps) {
+  constexpr std::string_view kOrder[] = {"momentum", "vclip", "cclip"};
+  std::string evidence = "relative error after ";
+  evidence.append(std::to_string(steps)).append(" steps, ");
+  evidence.append(per_batch(r, batches, tau, kOrder, kFinal)).append(". Below VClip from step ");
+  bool holds = true;
+  for (const double batch : batches) {
+    const auto error = [&](std::string_view method) {
+      return lab::mean_of(r, method, kFinal, {{"batch", batch}, {"tau", tau}});
+    };
+    holds = holds && error("momentum") < error("vclip") && error("momentum") < error("cclip");
+    const double from =
+        lab::mean_of(r, "momentum", "overtakes_vclip", {{"batch", batch}, {"tau", tau}});
+    evidence.append(batch == batches.front() ? "" : ", ");
+    evidence.append(std::isinf(from) ? "none" : show(from)).append(" on (batch ");
+    evidence.append(show(batch)).append(")");
+  }
+  return {"momentum is lowest in the long run", holds, evidence.append(".")};
+}
+
+// How many steps earlier than momentum a method is below 0.5.
+Claim gap_grows(const Results& r, std::span<const double> batches, double tau) {
+  constexpr std::string_view kClaim = "the speed gap grows with the batch size";
+  if (batches.size() < 2) return lab::undecided(std::string(kClaim));
+  std::string evidence = "steps that momentum needs beyond the other to get below 0.5:";
+  bool holds = true, known = true;
+  for (const std::string_view method : {"vclip", "cclip"}) {
+    evidence.append(method == "vclip" ? " " : "; ").append(method).append(" ");
+    double before = -kInfinity;
+    for (const double batch : batches) {
+      const auto steps = [&](std::string_view one) {
+        return lab::mean_of(r, one, kHalf, {{"batch", batch}, {"tau", tau}});
+      };
+      const double gap = steps("momentum") - steps(method);
+      known = known && std::isfinite(gap);
+      holds = holds && gap >= before;
+      // Of a tie with CClip, which is there within a few steps, nothing can be told.
+      if (method == "vclip") holds = holds && gap > before;
+      before = gap;
+      evidence.append(batch == batches.front() ? "" : ", ").append(show(gap));
+      evidence.append(" (batch ").append(show(batch)).append(")");
+    }
+  }
+  return {std::string(kClaim), known ? std::optional(holds) : std::nullopt, evidence.append(".")};
+}
+
+}  // namespace
+
+double steps_below(std::span<const double> errors, double level) {
+  const auto found = std::ranges::find_if(errors, [&](double x) { return x < level; });
+  return found == errors.end() ? kInfinity : static_cast<double>(found - errors.begin() + 1);
+}
+
+double overtakes(std::span<const double> a, std::span<const double> b) {
+  std::size_t from = a.size();
+  while (from > 0 && a[from - 1] < b[from - 1]) --from;
+  return from == a.size() ? kInfinity : static_cast<double>(from + 1);
+}
+
+void add_tracking_findings(Results& r) {
+  std::vector<double> batches = lab::values_on(r, "batch");
+  const std::vector<double> taus = lab::values_on(r, "tau");
+  if (batches.empty() || taus.empty()) return;
+  std::ranges::sort(batches);
+  Figure figure{.id = "tracking",
+                .title = "Following the full gradient at fixed weights",
+                .caption = "Relative error |m − ∇| / |∇| after every step, from m = 0."};
+  std::size_t steps = 0;
+  for (const double tau : taus) {
+    for (const double batch : batches) {
+      Panel panel{
+          .id = std::string("batch-").append(show(batch)).append("-tau-").append(show(tau)),
+          .title = std::string("batch ").append(show(batch)).append(", τ = ").append(show(tau)),
+          .x = {.label = "step"},
+          .y = {.label = "relative error", .log = true}};
+      for (const auto& [method, key] : lab::methods_of(r, "relative_error")) {
+        const lab::Group* const group =
+            lab::find(r, method, "relative_error", {{"batch", batch}, {"tau", tau}});
+        if (group == nullptr) continue;
+        steps = group->steps.back();
+        Series series = lab::over_steps(*group);
+        for (std::vector<double>* unused : {&series.low, &series.high, &series.se}) unused->clear();
+        panel.series.push_back(std::move(series));
+      }
+      figure.panels.push_back(std::move(panel));
+    }
+  }
+  r.figures.push_back(std::move(figure));
+  for (const char* const needed : {"momentum", "vclip", "cclip"}) {
+    if (lab::find(r, needed, kFinal) != nullptr) continue;
+    r.claims.push_back(lab::undecided("the claims on momentum, VClip and CClip"));
+    return;
+  }
+  r.claims.push_back(falls_fastest(r, batches, taus.front()));
+  r.claims.push_back(momentum_lowest(r, batches, taus.front(), steps));
+  r.claims.push_back(gap_grows(r, batches, taus.front()));
+}
+
+}  // namespace medgrad::language

@@ -1,0 +1,243 @@
+// From a file to results: settings, claims and figures.
+#include "language/gradient_study.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "io/temporary_folder.h"
+#include "lab/experiments.h"
+#include "lab/findings/lookup.h"
+#include "language/experiments.h"
+#include "language/noise_findings.h"
+#include "language/tracking_findings.h"
+#include "medgrad/error.h"
+#include "medgrad/rng.h"
+
+namespace medgrad::language {
+namespace {
+
+using lab::Group;
+using lab::Node;
+using lab::Results;
+using medgrad::testing::content;
+using medgrad::testing::TemporaryFolder;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+GradientSettings parse(const std::string& text) {
+  return read_gradient_settings(lab::parse_document(text, "x.json"), "x.json");
+}
+
+TEST(GradientSettings, BuiltInOnesReadBackTheSame) {
+  for (const lab::BuiltIn& one : lab::language_experiments()) {
+    for (const bool paper : {false, true}) {
+      Node document = lab::parse_document(one.text, "x.json");
+      if (*document.find("kind")->text() != "gradients") continue;
+      EXPECT_EQ(lab::plain(*document.find("experiment")), one.name);
+      if (paper) {
+        document = at_paper_scale(document);
+        EXPECT_EQ(document.find("paper_scale"), nullptr);
+        EXPECT_EQ(scaled_down(document), "");
+      }
+      const Node complete = to_document(read_gradient_settings(document, "x.json"));
+      EXPECT_EQ(lab::to_text(complete),
+                lab::to_text(to_document(read_gradient_settings(complete, "x.json"))));
+      EXPECT_EQ(scaled_down(complete), scaled_down(document));
+    }
+  }
+  const Node ptb = lab::parse_document(lab::find_built_in("fixed-ptb").text, "x.json");
+  EXPECT_NE(scaled_down(ptb).find("batch 64, 256 instead of 64, 256, 1024"), std::string::npos);
+}
+
+TEST(GradientSettings, MistakesAreNamed) {
+  const auto fails = [](const std::string& keys, const std::string& expected) {
+    try {
+      (void)parse(R"({"experiment": "x", "task": "synthetic", )" + keys + "}");
+      ADD_FAILURE() << keys;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    }
+  };
+  fails(R"("batch": [8, "a"])", "'batch' has text (a); it must be whole numbers");
+  fails(R"("batch": 1.5)", "whole numbers");
+  fails(R"("batch": [8, 8])", "twice");
+  fails(R"("tau": [0])", "above 0");
+  fails(R"("methods": ["vclib"])", "the nearest is 'vclip'");
+  fails(R"("methods": ["clipped-mean"])", "tau");
+  fails(R"("methods": ["vclip", "vclip"])", "named twice");
+  fails(R"("methods": [])", "no methods");
+  fails(R"("tau": 2)", "momentum");
+  fails(R"("steps": 0)", "whole number");
+  fails(R"("order": "shuffled")", "order");
+  fails(R"("dropout": 1)", "below 1");
+  fails(R"("size": "tiny")", "size");
+  fails(R"("bach": 3)", "nearest is 'batch'");
+  fails(R"("noise": true, "limit": 1)", "two batches");
+  EXPECT_THROW((void)parse(R"({"experiment": "x", "task": "ptp"})"), Error);
+  EXPECT_THROW((void)parse(R"({"experiment": "x/y", "task": "ptb"})"), Error);
+  EXPECT_EQ(parse(R"({"experiment": "x", "task": "ptb"})").batch, std::vector<std::size_t>{256});
+}
+
+TEST(Findings, StepsAndOvertaking) {
+  const std::vector<double> falling = {0.9, 0.6, 0.45, 0.5, 0.2}, flat = {0.3, 0.3, 0.3, 0.3, 0.3};
+  EXPECT_EQ(steps_below(falling, 0.5), 3);
+  EXPECT_EQ(steps_below(falling, 0.1), kNever);
+  EXPECT_EQ(overtakes(falling, flat), 5);
+  EXPECT_EQ(overtakes(flat, falling), kNever);
+  EXPECT_EQ(overtakes(flat, std::vector<double>(5, 1.0)), 1);
+}
+
+// Results with one number per method and batch size, as the claims look at them.
+Results made_up(const std::vector<std::vector<double>>& half,
+                const std::vector<std::vector<double>>& last) {
+  Results r;
+  const char* const names[] = {"momentum", "vclip", "cclip"};
+  for (std::size_t b = 0; b < half.size(); ++b) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto add = [&](const char* metric, std::vector<double> values,
+                           std::vector<std::size_t> steps) {
+        Group group{
+            .method = names[i],
+            .key = names[i],
+            .axes = {{"batch", 64.0 * std::pow(4.0, static_cast<double>(b))}, {"tau", 0.01}},
+            .metric = metric,
+            .steps = std::move(steps),
+            .runs = 1,
+            .values = std::move(values)};
+        lab::summarise(group);
+        r.groups.push_back(std::move(group));
+      };
+      add("relative_error", {1, last[b][i]}, {1, 400});
+      add("final_relative_error", {last[b][i]}, {});
+      add("steps_to_half", {half[b][i]}, {});
+      if (i == 0) add("overtakes_vclip", {last[b][0] < last[b][1] ? 300 : kNever}, {});
+    }
+  }
+  return r;
+}
+
+std::vector<std::optional<bool>> judged(Results r) {
+  add_tracking_findings(r);
+  std::vector<std::optional<bool>> holds;
+  for (const lab::Claim& claim : r.claims) holds.push_back(claim.holds);
+  EXPECT_EQ(r.figures.size(), 1U);
+  return holds;
+}
+
+TEST(Findings, ClaimsOnTracking) {
+  using Holds = std::vector<std::optional<bool>>;
+  const std::vector<std::vector<double>> half = {{69, 62, 3}, {69, 59, 2}};
+  const std::vector<std::vector<double>> low = {{0.02, 0.03, 0.3}, {0.02, 0.03, 0.2}};
+  EXPECT_EQ(judged(made_up(half, low)), (Holds{true, true, true}));
+  EXPECT_EQ(judged(made_up({{69, 62, 3}, {69, 62, 3}}, low)), (Holds{true, true, false}));
+  EXPECT_EQ(judged(made_up({{69, 62, 3}, {69, 59, 4}}, low)), (Holds{true, true, false}));
+  EXPECT_EQ(judged(made_up({{69, 62, 3}, {69, 70, 2}}, low)), (Holds{false, true, false}));
+  EXPECT_EQ(judged(made_up(half, {{0.02, 0.03, 0.3}, {0.04, 0.03, 0.2}})),
+            (Holds{true, false, true}));
+  // A run too short to tell, a method that never gets there, and a single batch size.
+  EXPECT_EQ(judged(made_up({{kNever, kNever, 3}, {69, 59, 2}}, low)),
+            (Holds{std::nullopt, true, std::nullopt}));
+  EXPECT_EQ(judged(made_up({{kNever, 62, 3}}, {{0.9, 0.03, 0.3}})),
+            (Holds{true, false, std::nullopt}));
+  Results lacking = made_up(half, low);
+  std::erase_if(lacking.groups, [](const Group& group) { return group.key == "cclip"; });
+  EXPECT_EQ(judged(lacking), (Holds{std::nullopt}));
+}
+
+TEST(Findings, HistogramCountsEverything) {
+  const std::vector<double> values = {1, 1, 1.5, 2, 3};
+  const Histogram h = histogram(values, 4);
+  EXPECT_EQ(h.counts, (std::vector<std::size_t>{2, 1, 1, 1}));
+  EXPECT_EQ(h.low, 1);
+  EXPECT_EQ(h.width, 0.5);
+  EXPECT_EQ(histogram(std::vector<double>{2, 2, 2}, 3).counts, (std::vector<std::size_t>{3, 0, 0}));
+}
+
+// A Gaussian sample stays below its own bound but for 1 % of all seeds; squares of Gaussians do
+// not.
+TEST(Findings, QuantilePlotTellsHeavyTails) {
+  std::vector<double> sample(1000);
+  Philox(7, 5000).fill_normal(sample);
+  const QuantilePlot gaussian = quantile_plot(sample);
+  EXPECT_FALSE(gaussian.heavier_than_gaussian());
+  EXPECT_NEAR(gaussian.normal.front(), -3.2905, 1e-4);  // the quantile of 1/2000
+  EXPECT_NEAR(gaussian.normal[500], 0.0012533, 1e-6);   // of 1001/2000
+  EXPECT_TRUE(std::ranges::is_sorted(gaussian.values));
+  for (double& x : sample) x = 5 + x * x;
+  EXPECT_TRUE(quantile_plot(sample).heavier_than_gaussian());
+  EXPECT_THROW((void)quantile_plot(std::vector<double>(20, 1.0)), Error);
+  EXPECT_THROW((void)quantile_plot(std::vector<double>{1, 2}), Error);
+}
+
+constexpr auto kSmall = R"({"experiment": "mine", "kind": "gradients", "task": "synthetic",
+  "size": "small", "batch": [8, 16], "tau": [0.01, 0.1], "steps": 30, "limit": 10, "noise": true,
+  "paper_scale": {"limit": 0}})";
+
+// What a run gives does not depend on memory, and running its config.json again gives the same.
+TEST(GradientStudy, IsReproducible) {
+  const LanguageExperiment experiment =
+      read_language_experiment(lab::parse_document(kSmall, "x.json"), "x.json");
+  EXPECT_EQ(experiment.name, "mine");
+  double share = 0;
+  std::size_t calls = 0;
+  const lab::Finished finished = experiment.run({.progress = [&](double now) {
+    EXPECT_GE(now, share);
+    share = now;
+    ++calls;
+  }});
+  EXPECT_EQ(share, 1);
+  EXPECT_EQ(calls, 20U);
+  const lab::Finished again =
+      read_language_experiment(lab::parse_document(finished.config, "config.json"), "config.json")
+          .run({.memory = 0});
+  EXPECT_EQ(again.config, finished.config);
+  EXPECT_EQ(lab::results_csv(again.results), lab::results_csv(finished.results));
+  EXPECT_EQ(lab::summary_json(again.results), lab::summary_json(finished.results));
+
+  const Results& r = finished.results;
+  const Group* curve = lab::find(r, "vclip", "relative_error", {{"batch", 16.0}, {"tau", 0.1}});
+  ASSERT_NE(curve, nullptr);
+  EXPECT_EQ(curve->steps.size(), 22U);  // 1 … 20, 25, 30
+  EXPECT_EQ(curve->last().mean,
+            lab::mean_of(r, "vclip", "final_relative_error", {{"batch", 16.0}, {"tau", 0.1}}));
+  const Group* errors = lab::find(r, "", "gradient_error", {{"batch", 8.0}});
+  ASSERT_NE(errors, nullptr);
+  EXPECT_EQ(errors->runs, 10U);
+  EXPECT_GT(lab::mean_of(r, "", "gradient_norm", {{"batch", 8.0}}), 0);
+  EXPECT_EQ(r.figures.size(), 3U);  // noise of either size, tracking
+  EXPECT_EQ(r.claims.size(), 7U);
+  ASSERT_FALSE(r.notes.empty());
+  EXPECT_NE(r.notes.front().find("limit 10 instead of none"), std::string::npos) << r.notes.front();
+
+  const TemporaryFolder out;
+  lab::write_results({finished}, {.out = out / "results"});
+  const auto summary = nlohmann::json::parse(content(out / "results/mine/summary.json"));
+  EXPECT_EQ(summary["experiment"], "mine");
+  EXPECT_EQ(content(out / "results/mine/config.json"), finished.config);
+  EXPECT_FALSE(content(out / "results/index.html").empty());
+}
+
+TEST(GradientStudy, TooLargeABatchIsAnError) {
+  GradientSettings settings = parse(kSmall);
+  settings.batch = {1000000};
+  EXPECT_THROW((void)run_gradient_study(settings), Error);
+  EXPECT_THROW((void)read_language_experiment(
+                   lab::parse_document(R"({"kind": "gradient"})", "x.json"), "x.json"),
+               Error);
+}
+
+// Questions are a task like any other, with dropout.
+TEST(GradientStudy, QuestionsWithDropout) {
+  const lab::Finished finished = run_gradient_study(
+      parse(R"({"experiment": "q", "task": "synthetic-questions", "size": "small", "batch": 4,
+                "dropout": 0.1, "limit": 3, "steps": 4, "methods": ["momentum", "huber"]})"));
+  EXPECT_NE(lab::find(finished.results, "huber", "final_relative_error"), nullptr);
+  EXPECT_EQ(finished.results.claims.size(), 1U);
+  EXPECT_FALSE(finished.results.claims[0].holds.has_value());
+}
+
+}  // namespace
+}  // namespace medgrad::language

@@ -1,0 +1,202 @@
+// Gradients at fixed weights: against plain sums, finite differences and recursions by hand.
+#include "language/gradients.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "medgrad/error.h"
+
+namespace medgrad::language {
+namespace {
+
+// Made-up text, a small model, a few batches.
+struct Setting {
+  explicit Setting(double dropout = 0, std::size_t limit = 6)
+      : task(open_task("synthetic", {.size = Size::small,
+                                     .batch = 8,
+                                     .dropout = dropout,
+                                     .drop_last = true,
+                                     .limit = limit})),
+        model(task->make_model(3)) {}
+  std::unique_ptr<Task> task;
+  std::shared_ptr<torch::Model> model;
+};
+
+std::vector<double> gradient_by_hand(Setting& s, std::size_t k) {
+  s.model->train();
+  s.model->zero_grad(true);
+  s.model->loss(s.task->batch(0, k)).backward();
+  std::vector<double> g;
+  for (const at::Tensor& w : s.model->parameters()) {
+    const at::Tensor part =
+        w.grad().defined() ? w.grad().to_dense().flatten().contiguous() : at::zeros({w.numel()});
+    g.insert(g.end(), part.data_ptr<float>(), part.data_ptr<float>() + part.numel());
+  }
+  s.model->zero_grad(true);
+  return g;
+}
+
+double norm(std::span<const double> x) {
+  double square = 0;
+  for (const double v : x) square += v * v;
+  return std::sqrt(square);
+}
+
+double distance(std::span<const double> x, std::span<const double> y) {
+  std::vector<double> off(x.begin(), x.end());
+  for (std::size_t i = 0; i < off.size(); ++i) off[i] -= y[i];
+  return norm(off);
+}
+
+TEST(FullGradient, IsTheMeanOfTheBatches) {
+  Setting s;
+  BatchGradients gradients(*s.task, *s.model, true);
+  ASSERT_EQ(gradients.batches(), 6U);
+  std::size_t calls = 0;
+  const FullGradient full = full_gradient(gradients, [&] { ++calls; });
+  EXPECT_EQ(calls, 6U);
+  std::vector<double> mean(gradients.dimension());
+  for (std::size_t k = 0; k < 6; ++k) {
+    const std::vector<double> g = gradient_by_hand(s, k);
+    ASSERT_EQ(g.size(), mean.size());
+    for (std::size_t i = 0; i < g.size(); ++i) mean[i] += g[i] / 6;
+  }
+  EXPECT_LT(distance(full.mean, mean), 1e-12 * norm(mean));
+  EXPECT_NEAR(full.norm, norm(mean), 1e-12);
+  double largest = 0;
+  for (const double x : mean) largest = std::max(largest, std::abs(x));
+  EXPECT_NEAR(full.largest, largest, 1e-12);
+}
+
+// Along the gradient itself: (f(w + h u) - f(w - h u)) / 2h = <∇, u> + O(h^2), with u = ∇/|∇|. In
+// double precision, h = 1e-4 leaves 1e-8 of curvature and 1e-12 of rounding; the gradient is in
+// single precision, 1e-6 relative.
+TEST(FullGradient, IsTheSlopeOfTheLoss) {
+  Setting s;
+  BatchGradients gradients(*s.task, *s.model, true);
+  const FullGradient full = full_gradient(gradients);
+  s.model->to(at::kDouble);
+  s.model->eval();
+  const ::torch::NoGradGuard no_grad;
+  const auto move = [&](double by) {
+    std::size_t at = 0;
+    for (const at::Tensor& w : s.model->parameters()) {
+      const at::Tensor u =
+          at::from_blob(const_cast<double*>(full.mean.data()) + at, w.sizes(), at::kDouble);
+      w.data().add_(u, by / full.norm);
+      at += static_cast<std::size_t>(w.numel());
+    }
+  };
+  const auto loss = [&] {
+    double sum = 0;
+    for (std::size_t k = 0; k < s.task->batches(); ++k)
+      sum += s.model->loss(s.task->batch(0, k)).item<double>();
+    return sum / static_cast<double>(s.task->batches());
+  };
+  constexpr double kStep = 1e-4;
+  move(kStep);
+  const double above = loss();
+  move(-2 * kStep);
+  const double below = loss();
+  EXPECT_NEAR((above - below) / (2 * kStep), full.norm, 1e-5 * full.norm);
+}
+
+TEST(Tracking, KeptAndRecomputedGradientsAreTheSame) {
+  Setting s;
+  BatchGradients kept(*s.task, *s.model, true), recomputed(*s.task, *s.model, true, 0);
+  EXPECT_TRUE(kept.kept());
+  EXPECT_FALSE(recomputed.kept());
+  EXPECT_EQ(kept.runs_for(10), 6U);
+  EXPECT_EQ(recomputed.runs_for(10), 16U);
+  const FullGradient full = full_gradient(kept);
+  EXPECT_EQ(full.mean, full_gradient(recomputed).mean);
+  for (const bool random : {false, true}) {
+    const TrackingOptions options{
+        .methods = {tracking_method("momentum", 0.1), tracking_method("cclip", 0.1)},
+        .steps = 15,
+        .random_order = random,
+        .seed = 5};
+    const Tracking a = track(kept, full, options), b = track(recomputed, full, options);
+    EXPECT_EQ(a.errors, b.errors);
+    EXPECT_EQ(a.distances, b.distances);
+    EXPECT_EQ(a.distances.size(), 6U);
+  }
+}
+
+// m <- (1 - tau) m + tau g;  m += clamp(g - m, -tau, tau);  m += min(1, tau/|g - m|) (g - m). The
+// estimators are in single precision, whose roundings stay below 1e-5 of the error here.
+TEST(Tracking, EqualsTheRecursionsByHand) {
+  Setting s;
+  BatchGradients gradients(*s.task, *s.model, true);
+  const FullGradient full = full_gradient(gradients);
+  constexpr double kTau = 0.05;
+  constexpr std::size_t kSteps = 14;
+  const Tracking tracking =
+      track(gradients, full,
+            {.methods = {tracking_method("momentum", kTau), tracking_method("cclip", kTau),
+                         tracking_method("vclip", kTau)},
+             .steps = kSteps});
+  std::vector<std::vector<double>> m(3, std::vector<double>(gradients.dimension()));
+  for (std::size_t t = 0; t < kSteps; ++t) {
+    const std::vector<double> g = gradient_by_hand(s, t % gradients.batches());
+    const double scale = std::min(1.0, kTau / distance(g, m[2]));
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      m[0][i] = (1 - kTau) * m[0][i] + kTau * g[i];
+      m[1][i] += std::clamp(g[i] - m[1][i], -kTau, kTau);
+      m[2][i] += scale * (g[i] - m[2][i]);
+    }
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double expected = distance(m[k], full.mean) / full.norm;
+      EXPECT_NEAR(tracking.errors[k][t], expected, 1e-5) << k << " at step " << t + 1;
+    }
+    if (t < 6) {
+      EXPECT_NEAR(tracking.distances[t], distance(g, full.mean), 1e-9);
+    }
+  }
+}
+
+TEST(Tracking, MethodsAreTheRegistrysButForMomentum) {
+  EXPECT_TRUE(std::holds_alternative<Subgradient>(tracking_method("momentum", 0.1)));
+  EXPECT_TRUE(std::holds_alternative<ProximalPoint>(tracking_method("l2", 0.1)));
+  EXPECT_THROW((void)tracking_method("momentum", 1.5), Error);
+  EXPECT_THROW((void)tracking_method("momentun", 0.1), Error);
+  EXPECT_THROW((void)tracking_method("vclip", -1), Error);
+}
+
+TEST(GradientNoise, ErrorsAreThoseByHand) {
+  Setting s;
+  BatchGradients gradients(*s.task, *s.model, true);
+  const FullGradient full = full_gradient(gradients);
+  const torch::GradientNoise noise = gradient_noise(gradients, full);
+  ASSERT_EQ(noise.errors.size(), 6U);
+  for (std::size_t k = 0; k < 6; ++k)
+    EXPECT_NEAR(noise.errors[k], distance(gradient_by_hand(s, k), full.mean), 1e-9);
+  // And those of the probe, which runs the model itself.
+  const torch::GradientNoise probed =
+      torch::probe_gradient_noise(s.model->parameters(), 6, [&](std::size_t k) {
+        s.model->train();
+        return s.model->loss(s.task->batch(0, k));
+      });
+  EXPECT_NEAR(probed.gradient_norm, noise.gradient_norm, 1e-9);
+  for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(probed.errors[k], noise.errors[k], 1e-9);
+}
+
+// With dropout a batch has another gradient every time, and nothing is kept.
+TEST(BatchGradients, DropoutIsDrawnAnew) {
+  Setting s(0.2, 2);
+  BatchGradients gradients(*s.task, *s.model, false);
+  EXPECT_FALSE(gradients.kept());
+  const std::span<const float> first = gradients(0);
+  const std::vector<float> before(first.begin(), first.end());
+  const std::span<const float> second = gradients(0);
+  EXPECT_FALSE(std::ranges::equal(before, second));
+  s.model->reseed(3, 0);
+  EXPECT_TRUE(std::ranges::equal(before, gradients(0)));
+}
+
+}  // namespace
+}  // namespace medgrad::language
