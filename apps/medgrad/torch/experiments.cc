@@ -11,8 +11,10 @@
 #include "lab/runner.h"
 #include "language/experiments.h"
 #include "language/gradient_settings.h"
+#include "language/runs.h"
 #include "medgrad/error.h"
 #include "medgrad/torch/runtime.h"
+#include "torch/task_choice.h"
 
 namespace medgrad::app {
 namespace {
@@ -98,8 +100,12 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
       };
       finished.push_back(experiments[i].run({.pool = &pool,
                                              .memory = static_cast<std::size_t>(memory * 0x1p30),
-                                             .progress = progress}));
+                                             .progress = progress,
+                                             .work = std::filesystem::path(out_) / ".unfinished",
+                                             .stop = &stop_requested()}));
     }
+  } catch (const language::Interrupted&) {
+    throw std::runtime_error("stopped; the same command goes on.");
   } catch (...) {
     folders.clear();
     std::error_code ignored;
