@@ -108,6 +108,7 @@ std::vector<ResultFolder> open_folders(const fs::path& out, const std::vector<st
   make_folder(out);
   remove_leftovers(out);
   std::vector<ResultFolder> folders;
+  folders.reserve(names.size());
   for (const std::string& name : names) folders.emplace_back(out / name);
   return folders;
 }
@@ -148,6 +149,7 @@ void write_results(const std::vector<Finished>& experiments, std::vector<ResultF
 
 void write_results(const std::vector<Finished>& experiments, const RunOptions& options) {
   std::vector<std::string> names;
+  names.reserve(experiments.size());
   for (const Finished& one : experiments) names.push_back(one.results.experiment);
   write_results(experiments, open_folders(options.out, names), options);
 }
@@ -185,6 +187,7 @@ std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
   for (const Experiment& experiment : experiments) fs::remove(journals / experiment.name, ignored);
   fs::remove(journals, ignored);  // stays where other experiments wait in it
   std::vector<Results> results;
+  results.reserve(finished.size());
   for (Finished& one : finished) results.push_back(std::move(one.results));
   return results;
 }
