@@ -12,9 +12,12 @@ namespace {
 LanguageExperiment read_gradients(const lab::Node& document, const std::string& file) {
   const GradientSettings settings = read_gradient_settings(document, file);
   return {settings.experiment, [settings](const RunContext& context) {
+            const auto progress = [&context](double share) {
+              if (context.stop != nullptr && *context.stop) throw Interrupted();
+              if (context.progress) context.progress(share);
+            };
             return run_gradient_study(
-                settings,
-                {.memory = context.memory, .pool = context.pool, .progress = context.progress});
+                settings, {.memory = context.memory, .pool = context.pool, .progress = progress});
           }};
 }
 

@@ -105,7 +105,8 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
                                              .stop = &stop_requested()}));
     }
   } catch (const language::Interrupted&) {
-    throw std::runtime_error("stopped; the same command goes on.");
+    throw std::runtime_error(
+        "stopped; the same command starts again, and goes on with training runs where they were.");
   } catch (...) {
     folders.clear();
     std::error_code ignored;
