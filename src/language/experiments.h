@@ -22,8 +22,7 @@ struct RunContext {
   std::size_t memory = kGradientMemory;       // for gradients that are kept; changes no number
   std::function<void(double)> progress = {};  // the share that is done
   std::filesystem::path work = {};            // for what is to survive being stopped
-  const std::atomic<bool>* stop =
-      nullptr;  // set it, and run() throws Interrupted when it can go on
+  const std::atomic<bool>* stop = nullptr;    // once it is set, run() throws Interrupted
 };
 
 // An experiment that has been read and checked.
