@@ -18,6 +18,12 @@ if(NOT TORCH_FOUND)
 endif()
 set(MEDGRAD_HAS_TORCH TRUE)
 
+# at::parallel_for is a template of libtorch's headers. Without OpenMP it is a plain loop, and says nothing.
+find_package(OpenMP QUIET COMPONENTS CXX)
+if(NOT OpenMP_CXX_FOUND)
+  message(WARNING "The compiler has no OpenMP: models train on one thread but for products of matrices.")
+endif()
+
 # torch/torch.h takes half a minute to read: it is read once, and what we compile against it shares the
 # result. ccache has to be told that this is fine.
 set(medgrad_torch_launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
@@ -43,6 +49,9 @@ endif()
 function(medgrad_uses_torch target)
   target_include_directories(${target} SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
   target_link_libraries(${target} PRIVATE ${TORCH_LIBRARIES} medgrad_compile)
+  if(OpenMP_CXX_FOUND)
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
+  endif()
   set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${medgrad_torch_launcher}")
   target_compile_options(${target} PRIVATE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # -fPIC is, for all alike

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <atomic>
 #include <cstdlib>
 
 namespace medgrad::torch {
@@ -14,6 +15,20 @@ TEST(TorchRuntime, TakesTheThreadsItIsGiven) {
   EXPECT_EQ(at::get_num_threads(), 2);
   use_threads(1);
   EXPECT_EQ(runtime().threads, 1);
+}
+
+// Whoever compiles at::parallel_for without OpenMP gets a plain loop, and tests of threads that
+// compare one thread with one thread.
+TEST(TorchRuntime, LoopsAreSharedAmongThreads) {
+  use_threads(2);
+  std::atomic<int> parts = 0, parallel = 0;
+  at::parallel_for(0, 2, 1, [&](std::int64_t, std::int64_t) {
+    ++parts;
+    if (at::in_parallel_region()) ++parallel;
+  });
+  use_threads(1);
+  EXPECT_EQ(parts, 2);
+  EXPECT_EQ(parallel, 2);
 }
 
 // The programs of this build carry the path of the OpenMP build of OpenBLAS where it is installed.
