@@ -108,9 +108,9 @@ void validate(const OnlineMethod& method) {
 }
 
 double tau_of(const OnlineMethod& method) {
-  return std::visit(Overloaded{[](const ClippedMean&) { return 0.0; },
-                               [](const auto& m) { return m.tau; }},
-                    method);
+  return std::visit(
+      Overloaded{[](const ClippedMean&) { return 0.0; }, [](const auto& m) { return m.tau; }},
+      method);
 }
 
 void set_tau(OnlineMethod& method, double tau) {

@@ -140,8 +140,9 @@ class SampleMedianSGD : public TrackingOptimizer {
   std::unique_ptr<Samples> samples_;
 };
 
-// Any method of the registry (medgrad/optimize.h: find_optimizer("vclip").make({{"tau", 0.1}})) as an
-// optimiser of these parameters. Throws Error for the inexact sample estimators, which have none.
+// Any method of the registry (medgrad/optimize.h: find_optimizer("vclip").make({{"tau", 0.1}})) as
+// an optimiser of these parameters. Throws Error for the inexact sample estimators, which have
+// none.
 [[nodiscard]] std::unique_ptr<TrackingOptimizer> make_optimizer(const GradientMethod& method,
                                                                 std::vector<Tensor> parameters,
                                                                 double lr);

@@ -70,13 +70,12 @@ std::unique_ptr<TrackingOptimizer> make_optimizer(const GradientMethod& method,
                                                   std::vector<Tensor> parameters, double lr) {
   validate(method);
   if (const auto* online = std::get_if<OnlineGradient>(&method))
-    return std::make_unique<MedianSGD>(
-        std::move(parameters), MedianSGDOptions(lr, online->method).start(online->start));
+    return std::make_unique<MedianSGD>(std::move(parameters),
+                                       MedianSGDOptions(lr, online->method).start(online->start));
   if (const auto* adaptive = std::get_if<AdaptiveGradient>(&method))
     return std::make_unique<MedianAdam>(
-        std::move(parameters), MedianAdamOptions(lr, adaptive->first)
-                                   .beta2(adaptive->beta2)
-                                   .eps(adaptive->epsilon));
+        std::move(parameters),
+        MedianAdamOptions(lr, adaptive->first).beta2(adaptive->beta2).eps(adaptive->epsilon));
   const auto& sample = std::get<SampleGradient>(method);
   if (sample.inexact > 0)
     throw Error("inexact sample estimators are not available as libtorch optimisers.");
