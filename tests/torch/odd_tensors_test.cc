@@ -111,6 +111,20 @@ TEST(OddTensors, TransposedWeightsAreFused) {
   EXPECT_EQ(optimizer.estimate(w).strides(), w.strides());
 }
 
+// The stride of a dimension with one entry means nothing: bit for bit the core's step.
+TEST(OddTensors, StridesOfSingleEntriesDoNotMatter) {
+  const Tensor w = at::zeros({1, 333}, at::kDouble).set_requires_grad(true);
+  const Tensor g = at::randn({333, 1}, at::kDouble).t();
+  ASSERT_NE(g.strides(), w.strides());
+  MedianSGD optimizer(std::vector<Tensor>{w}, MedianSGDOptions(1, kVClip));
+  w.mutable_grad() = g;
+  optimizer.step();
+  OnlineEstimator<double> core(kVClip, 333);
+  std::vector<double> expected(333, 0.0);
+  core.update_and_step(expected, 1, flat({g}));
+  EXPECT_EQ(flat({w}), expected);
+}
+
 TEST(OddTensors, HalfAndBfloat16KeepTheirEstimateInFloat) {
   for (const auto type : {at::kHalf, at::kBFloat16}) {
     const Tensor w = at::ones({50}).to(type).set_requires_grad(true);

@@ -15,6 +15,14 @@ bool is_dense_cpu(const Tensor& x) {
   return x.device().is_cpu() && x.layout() == at::kStrided && x.is_non_overlapping_and_dense();
 }
 
+// Where a dimension has one entry its stride means nothing, and libtorch leaves any number there.
+bool same_layout(const Tensor& a, const Tensor& b) {
+  if (a.sizes() != b.sizes()) return false;
+  for (std::int64_t k = 0; k < a.dim(); ++k)
+    if (a.size(k) != 1 && a.stride(k) != b.stride(k)) return false;
+  return true;
+}
+
 NonFinite policy_of(BadGradient bad) {
   return bad == BadGradient::robust ? NonFinite::robust : NonFinite::reject;
 }
@@ -83,7 +91,7 @@ bool is_fusable(const Unit& unit, bool with_v) {
   if (type != at::kFloat && type != at::kDouble) return false;
   return std::ranges::all_of(unit.slots, [&](const Slot& slot) {
     const auto alike = [&](const Tensor& x) {
-      return x.scalar_type() == type && is_dense_cpu(x) && x.strides() == slot.w.strides();
+      return x.scalar_type() == type && is_dense_cpu(x) && same_layout(x, slot.w);
     };
     return is_dense_cpu(slot.w) && slot.w.scalar_type() == type && alike(slot.g) &&
            alike(slot.state->m) && (!with_v || alike(slot.state->v));
