@@ -95,6 +95,7 @@ struct Verified {
 std::vector<Verified> chosen_sets(const std::vector<std::string>& names) {
   const DataFolders folders = DataFolders::from_environment();
   std::vector<Verified> chosen;
+  chosen.reserve(names.size());
   for (const std::string& name : names)
     chosen.push_back({&text::data_set(name), folders.require(name), {}});
   if (!names.empty()) return chosen;
