@@ -57,7 +57,8 @@ Claim momentum_lowest(const Results& r, std::span<const double> batches, double 
   constexpr std::string_view kOrder[] = {"momentum", "vclip", "cclip"};
   std::string evidence = "relative error after ";
   evidence.append(std::to_string(steps)).append(" steps, ");
-  evidence.append(per_batch(r, batches, tau, kOrder, kFinal)).append(". Below VClip from step ");
+  evidence.append(per_batch(r, batches, tau, kOrder, kFinal))
+      .append(". Momentum is below VClip to the end ");
   bool holds = true;
   for (const double batch : batches) {
     const auto error = [&](std::string_view method) {
@@ -67,8 +68,8 @@ Claim momentum_lowest(const Results& r, std::span<const double> batches, double 
     const double from =
         lab::mean_of(r, "momentum", "overtakes_vclip", {{"batch", batch}, {"tau", tau}});
     evidence.append(batch == batches.front() ? "" : ", ");
-    evidence.append(std::isinf(from) ? "none" : show(from)).append(" on (batch ");
-    evidence.append(show(batch)).append(")");
+    evidence.append(std::isinf(from) ? "from no step on" : "from step " + show(from) + " on");
+    evidence.append(" (batch ").append(show(batch)).append(")");
   }
   return {"momentum is lowest in the long run", holds, evidence.append(".")};
 }
