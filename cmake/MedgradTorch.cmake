@@ -35,7 +35,7 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(medgrad_torch_launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
     ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
-file(WRITE ${PROJECT_BINARY_DIR}/torch_headers.cc "// Only the headers matter.\n")
+file(CONFIGURE OUTPUT torch_headers.cc CONTENT "// Only the headers matter.\n")  # written only where it changes
 add_library(medgrad_torch_headers OBJECT ${PROJECT_BINARY_DIR}/torch_headers.cc)
 
 # The BLAS decides how fast a model trains, and libtorch takes whichever the system has chosen. The OpenMP

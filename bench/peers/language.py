@@ -153,7 +153,7 @@ def main():
     print(json.dumps({
         "program": "torch " + torch.__version__, "task": options.task, "batch": options.batch,
         "threads": options.threads, "tokens_per_second": length * options.batch / step, "step_ms": 1e3 * step,
-        "cpu_ms": 1e3 * cpu_step,        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "first_loss": losses[0],
+        "cpu_ms": 1e3 * cpu_step, "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "first_loss": losses[0],
         "last_loss": losses[-1]}))
 
 
