@@ -52,28 +52,11 @@ std::unique_ptr<ThreadPool> make_pool(const Common& common, std::size_t elements
   return std::make_unique<ThreadPool>(static_cast<unsigned>(threads));
 }
 
-namespace {
-constexpr auto kInterval = std::chrono::milliseconds(200);
-}
-
-Progress::Progress(const Common& common, std::optional<std::size_t> total)
-    : shown_(!common.quiet && ::isatty(STDERR_FILENO) == 1),
-      total_(total),
-      next_(std::chrono::steady_clock::now() + kInterval) {}
-
-Progress::~Progress() {
-  if (drawn_) std::fputs("\r\033[K", stderr);
-}
-
 void Progress::row() {
   ++rows_;
-  if (!shown_) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_) return;
-  next_ = now + kInterval;
-  drawn_ = true;
+  if (!line_.on_terminal() || !line_.due()) return;
   const std::string of = total_ ? " of " + std::to_string(*total_) : "";
-  std::fprintf(stderr, "\r%zu%s rows", rows_, of.c_str());
+  line_.write(std::to_string(rows_) + of + " rows");
 }
 
 void warn(const Common& common, const std::string& sentence) {

@@ -1,7 +1,6 @@
 // What commands that turn rows into rows have in common.
 #pragma once
 
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "medgrad/estimator.h"
 #include "medgrad/io.h"
 #include "medgrad/thread_pool.h"
+#include "status_line.h"
 
 namespace medgrad::app {
 
@@ -44,21 +44,16 @@ class NonFiniteOption {
 // Threads only where vectors are long enough to share; results do not depend on them.
 [[nodiscard]] std::unique_ptr<ThreadPool> make_pool(const Common& common, std::size_t elements);
 
-// "1,234 rows" on a terminal, a few times a second; nothing elsewhere or with --quiet.
+// "1234 of 5000 rows", on a terminal only: in a pipe a filter is silent.
 class Progress {
  public:
-  explicit Progress(const Common& common, std::optional<std::size_t> total);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  Progress(const Common& common, std::optional<std::size_t> total) : line_(common), total_(total) {}
   void row();
 
  private:
-  bool shown_;
-  bool drawn_ = false;
+  StatusLine line_;
   std::optional<std::size_t> total_;
   std::size_t rows_ = 0;
-  std::chrono::steady_clock::time_point next_;
 };
 
 // One line on standard error.

@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace medgrad::app {
@@ -44,6 +45,16 @@ std::string columns(const std::vector<TextRow>& rows) {
     text += wrapped(right, indent) + "\n";
   }
   return text;
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long>(std::lround(std::max(0.0, seconds)));
+  if (whole < 60) return std::to_string(whole).append(" s");
+  if (whole < 3600) return std::to_string(whole / 60).append(" min");
+  return std::to_string(whole / 3600)
+      .append(" h ")
+      .append(std::to_string(whole % 3600 / 60))
+      .append(" min");
 }
 
 }  // namespace medgrad::app

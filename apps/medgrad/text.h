@@ -1,4 +1,4 @@
-// Text for people: two columns, wrapped at the width of a terminal.
+// Text for people: columns wrapped at the width of a terminal, times.
 #pragma once
 
 #include <string>
@@ -15,5 +15,7 @@ using TextRow = std::pair<std::string, std::string>;
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t indent);
 // "  left   right", the right column aligned and wrapped.
 [[nodiscard]] std::string columns(const std::vector<TextRow>& rows);
+// 42 s, 3 min, 1 h 5 min.
+[[nodiscard]] std::string duration(double seconds);
 
 }  // namespace medgrad::app

@@ -81,6 +81,9 @@ void add_tracking(Results& r, const Tracking& tracking, const std::vector<Tracke
       add(r, std::move(group));
     };
     add_one("final_relative_error", errors.back());
+    const double early = std::ceil(1 / tracked[i].tau);
+    if (early <= static_cast<double>(errors.size()))
+      add_one("early_relative_error", errors[static_cast<std::size_t>(early) - 1]);
     add_one("steps_to_half", steps_below(errors, 0.5));
     if (tracked[i].key != "momentum") continue;
     for (std::size_t j = 0; j < tracked.size(); ++j)

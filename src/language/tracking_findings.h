@@ -4,9 +4,9 @@
 //
 //     relative_error        |m_t - ∇| / |∇| over the steps
 //     final_relative_error  after the last one
-//     steps_to_half         first step after which relative_error is below 0.5; inf where it never
-//     is overtakes_vclip       (momentum) from this step on it is below VClip's; inf where it is
-//     not
+//     early_relative_error  after 1/tau steps (rounded up), where there are so many
+//     steps_to_half         first step after which it is below 0.5; inf where it never is
+//     overtakes_vclip       (momentum) from this step on it is below VClip's; inf where it is not
 #pragma once
 
 #include <span>

@@ -92,7 +92,8 @@ TEST(Findings, StepsAndOvertaking) {
 
 // Results with one number per method and batch size, as the claims look at them.
 Results made_up(const std::vector<std::vector<double>>& half,
-                const std::vector<std::vector<double>>& last) {
+                const std::vector<std::vector<double>>& last,
+                const std::vector<std::vector<double>>& early = {}) {
   Results r;
   const char* const names[] = {"momentum", "vclip", "cclip"};
   for (std::size_t b = 0; b < half.size(); ++b) {
@@ -113,6 +114,7 @@ Results made_up(const std::vector<std::vector<double>>& half,
       add("relative_error", {1, last[b][i]}, {1, 400});
       add("final_relative_error", {last[b][i]}, {});
       add("steps_to_half", {half[b][i]}, {});
+      if (!early.empty()) add("early_relative_error", {early[b][i]}, {});
       if (i == 0) add("overtakes_vclip", {last[b][0] < last[b][1] ? 300 : kNever}, {});
     }
   }
@@ -131,16 +133,18 @@ TEST(Findings, ClaimsOnTracking) {
   using Holds = std::vector<std::optional<bool>>;
   const std::vector<std::vector<double>> half = {{69, 62, 3}, {69, 59, 2}};
   const std::vector<std::vector<double>> low = {{0.02, 0.03, 0.3}, {0.02, 0.03, 0.2}};
-  EXPECT_EQ(judged(made_up(half, low)), (Holds{true, true, true}));
-  EXPECT_EQ(judged(made_up({{69, 62, 3}, {69, 62, 3}}, low)), (Holds{true, true, false}));
-  EXPECT_EQ(judged(made_up({{69, 62, 3}, {69, 59, 4}}, low)), (Holds{true, true, false}));
-  EXPECT_EQ(judged(made_up({{69, 62, 3}, {69, 70, 2}}, low)), (Holds{false, true, false}));
-  EXPECT_EQ(judged(made_up(half, {{0.02, 0.03, 0.3}, {0.04, 0.03, 0.2}})),
+  const std::vector<std::vector<double>> early = {{0.37, 0.3, 0.3}, {0.37, 0.2, 0.15}};
+  EXPECT_EQ(judged(made_up(half, low, early)), (Holds{true, true, true}));
+  EXPECT_EQ(judged(made_up(half, low, {early[0], early[0]})), (Holds{true, true, false}));
+  EXPECT_EQ(judged(made_up(half, low, {early[0], {0.37, 0.2, 0.35}})), (Holds{true, true, false}));
+  EXPECT_EQ(judged(made_up(half, low, {early[0], {0.2, 0.2, 0.1}})), (Holds{true, true, false}));
+  EXPECT_EQ(judged(made_up({{69, 62, 3}, {69, 70, 2}}, low, early)), (Holds{false, true, true}));
+  EXPECT_EQ(judged(made_up(half, {{0.02, 0.03, 0.3}, {0.04, 0.03, 0.2}}, early)),
             (Holds{true, false, true}));
   // A run too short to tell, a method that never gets there, and a single batch size.
   EXPECT_EQ(judged(made_up({{kNever, kNever, 3}, {69, 59, 2}}, low)),
             (Holds{std::nullopt, true, std::nullopt}));
-  EXPECT_EQ(judged(made_up({{kNever, 62, 3}}, {{0.9, 0.03, 0.3}})),
+  EXPECT_EQ(judged(made_up({{kNever, 62, 3}}, {{0.9, 0.03, 0.3}}, {early[0]})),
             (Holds{true, false, std::nullopt}));
   Results lacking = made_up(half, low);
   std::erase_if(lacking.groups, [](const Group& group) { return group.key == "cclip"; });

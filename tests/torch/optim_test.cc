@@ -140,6 +140,24 @@ TEST(ClippedSGD, IsTheClippedMean) {
             0);
 }
 
+// clip_grad_norm_ and torch's undamped momentum at lr (1 - beta), the first step included. torch
+// adds 1e-6 to the norm.
+TEST(ClippedSGD, IsClipGradNormAndTorchsSgd) {
+  for (const double clip : {0.5, 1e6}) {
+    std::vector<Tensor> a = parameters(at::kDouble), b = parameters(at::kDouble);
+    ClippedSGD one(a, ClippedSGDOptions(0.1).beta(0.9).clip(clip));
+    ::torch::optim::SGD two(b, ::torch::optim::SGDOptions(0.01).momentum(0.9));
+    for (int t = 0; t < 20; ++t) {
+      set_gradients(a, t);
+      set_gradients(b, t);
+      ::torch::nn::utils::clip_grad_norm_(b, clip);
+      one.step();
+      two.step();
+    }
+    EXPECT_LT(largest_difference(a, b), clip < 1 ? 1e-6 : 1e-13) << clip;
+  }
+}
+
 TEST(SignSGD, TakesSigns) {
   std::vector<Tensor> params = parameters(at::kDouble);
   const std::vector<Tensor> before = {params[0].detach().clone()};

@@ -1,6 +1,5 @@
 #include "torch/task_choice.h"
 
-#include <cmath>
 #include <csignal>
 
 #include "medgrad/error.h"
@@ -35,16 +34,6 @@ const std::atomic<bool>& stop_requested() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   return g_stop;
-}
-
-std::string duration(double seconds) {
-  const auto whole = static_cast<long>(std::lround(std::max(0.0, seconds)));
-  if (whole < 60) return std::to_string(whole).append(" s");
-  if (whole < 3600) return std::to_string(whole / 60).append(" min");
-  return std::to_string(whole / 3600)
-      .append(" h ")
-      .append(std::to_string(whole % 3600 / 60))
-      .append(" min");
 }
 
 void TaskChoice::declare(Options& options) {

@@ -34,9 +34,6 @@ class RunChoice {
       decay_every_ = "1000", checkpoint_every_ = "100", log_every_ = "10";
 };
 
-// 42 s, 3 min, 1 h 5 min.
-[[nodiscard]] std::string duration(double seconds);
-
 // Ctrl-C and SIGTERM from now on set this, once; a second one ends the program as usual.
 [[nodiscard]] const std::atomic<bool>& stop_requested();
 

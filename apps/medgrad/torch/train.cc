@@ -1,12 +1,14 @@
 // medgrad train TASK: one run.
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 
 #include "language/method.h"
 #include "language/training.h"
 #include "medgrad/error.h"
+#include "text.h"
 #include "torch/commands.h"
 #include "torch/progress.h"
 #include "torch/task_choice.h"
