@@ -41,7 +41,7 @@ void BatchGradients::compute(std::size_t k, std::span<float> to) {
   const bool was_training = model_.is_training();
   model_.train();
   model_.zero_grad(true);
-  model_.loss(task_.batch(0, k)).backward();
+  model_.loss(task_.batch_in_order(k)).backward();
   std::size_t at = 0;
   for (const at::Tensor& w : parameters_) {
     const std::span<float> part = to.subspan(at, static_cast<std::size_t>(w.numel()));

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "language/json.h"
+#include "language/run_config.h"
 #include "medgrad/error.h"
 
 namespace medgrad::language {
@@ -18,17 +18,15 @@ using ::torch::serialize::InputArchive;
 using ::torch::serialize::OutputArchive;
 
 std::string text_of(const Position& position) {
-  Json json = {{"epoch", position.epoch},
-               {"batch", position.batch},
-               {"step", position.step},
-               {"dropout_step", position.dropout_step},
-               {"metrics_bytes", position.metrics_bytes},
-               {"evaluations", Json::array()}};
-  for (const Evaluation& one : position.evaluations) {
-    Json scores = Json::object();
-    for (const auto& [name, value] : one.scores) scores[name] = json_of(value);
-    json["evaluations"].push_back({{"epoch", one.epoch}, {"step", one.step}, {"scores", scores}});
-  }
+  const Json json = {{"epoch", position.epoch},
+                     {"batch", position.batch},
+                     {"step", position.step},
+                     {"dropout_step", position.dropout_step},
+                     {"metrics_bytes", position.metrics_bytes},
+                     {"running_loss", json_of(position.running_loss)},
+                     {"seconds", position.seconds},
+                     {"evaluation_seconds", position.evaluation_seconds},
+                     {"evaluations", json_of(position.evaluations)}};
   return json.dump();
 }
 
@@ -40,12 +38,10 @@ Position position_of(const std::string& text) {
   position.step = json.at("step");
   position.dropout_step = json.at("dropout_step");
   position.metrics_bytes = json.at("metrics_bytes");
-  for (const Json& one : json.at("evaluations")) {
-    Evaluation evaluation{one.at("epoch"), one.at("step"), {}};
-    for (const auto& [name, value] : one.at("scores").items())
-      evaluation.scores.emplace_back(name, number_of(value));
-    position.evaluations.push_back(std::move(evaluation));
-  }
+  position.running_loss = number_of(json.at("running_loss"));
+  position.seconds = json.at("seconds");
+  position.evaluation_seconds = json.at("evaluation_seconds");
+  position.evaluations = evaluations_of(json.at("evaluations"));
   return position;
 }
 
@@ -60,11 +56,32 @@ void replace_with(const fs::path& made, const fs::path& file) {
 
 }  // namespace
 
-void save_checkpoint(const fs::path& file, const std::string& config, const Position& position,
+Json json_of(const std::vector<Evaluation>& evaluations) {
+  Json json = Json::array();
+  for (const Evaluation& one : evaluations) {
+    Json scores = Json::object();
+    for (const auto& [name, value] : one.scores) scores[name] = json_of(value);
+    json.push_back({{"epoch", one.epoch}, {"step", one.step}, {"scores", scores}});
+  }
+  return json;
+}
+
+std::vector<Evaluation> evaluations_of(const Json& json) {
+  std::vector<Evaluation> evaluations;
+  for (const Json& one : json) {
+    Evaluation evaluation{one.at("epoch"), one.at("step"), {}};
+    for (const auto& [name, value] : one.at("scores").items())
+      evaluation.scores.emplace_back(name, number_of(value));
+    evaluations.push_back(std::move(evaluation));
+  }
+  return evaluations;
+}
+
+void save_checkpoint(const fs::path& file, const Json& config, const Position& position,
                      const ::torch::nn::Module& model, const torch::TrackingOptimizer& optimizer,
                      const torch::Scheduler& scheduler) {
   OutputArchive archive;
-  archive.write("config", c10::IValue(config));
+  archive.write("config", c10::IValue(config.dump()));
   archive.write("position", c10::IValue(text_of(position)));
   OutputArchive weights(archive.compilation_unit()), state(archive.compilation_unit()),
       schedule(archive.compilation_unit());
@@ -77,13 +94,19 @@ void save_checkpoint(const fs::path& file, const std::string& config, const Posi
   archive.write("optimizer", state);
   archive.write("schedule", schedule);
   const fs::path made = file.string() + ".new";
-  archive.save_to(made.string());
+  try {
+    archive.save_to(made.string());
+  } catch (const c10::Error& error) {
+    std::error_code ignored;
+    fs::remove(made, ignored);
+    throw std::runtime_error(
+        made.string().append(" cannot be written: ").append(error.what_without_backtrace()));
+  }
   replace_with(made, file);
 }
 
-Position load_checkpoint(const fs::path& file, const std::string& config,
-                         ::torch::nn::Module& model, torch::TrackingOptimizer& optimizer,
-                         torch::Scheduler& scheduler) {
+Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::Module& model,
+                         torch::TrackingOptimizer& optimizer, torch::Scheduler& scheduler) {
   if (!fs::exists(file))
     throw Error(std::string("there is no checkpoint to resume from: ")
                     .append(file.string())
@@ -100,9 +123,7 @@ Position load_checkpoint(const fs::path& file, const std::string& config,
   } catch (const c10::Error&) {
     throw Error(file.string().append(" is no checkpoint of a training run, or damaged."));
   }
-  if (saved.toStringRef() != config)
-    throw Error(file.string().append(
-        " belongs to a run with other settings; resume it with its own, or choose another --out."));
+  check_same_run(Json::parse(saved.toStringRef()), config, file.string());
   const ::torch::NoGradGuard no_grad;
   const auto parameters = model.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {

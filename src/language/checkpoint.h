@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "language/json.h"
 #include "language/training.h"
 #include "medgrad/torch/optim.h"
 #include "medgrad/torch/schedule.h"
@@ -19,16 +20,21 @@ struct Position {
   std::size_t batch = 0;  // of the epoch, the next one
   std::size_t step = 0;
   std::uint64_t dropout_step = 0;
-  std::uint64_t metrics_bytes = 0;  // of metrics.jsonl that belong to it
+  std::uint64_t metrics_bytes = 0;             // of metrics.jsonl that belong to it
+  double running_loss = 0;                     // of training, over the last fifty steps or so
+  double seconds = 0, evaluation_seconds = 0;  // of the run, of an evaluation
   std::vector<Evaluation> evaluations;
 };
 
+[[nodiscard]] Json json_of(const std::vector<Evaluation>& evaluations);
+[[nodiscard]] std::vector<Evaluation> evaluations_of(const Json& json);
+
 // `config` is everything the run depends on; load_checkpoint() throws Error where it differs, and
 // where the file is missing or damaged.
-void save_checkpoint(const std::filesystem::path& file, const std::string& config,
+void save_checkpoint(const std::filesystem::path& file, const Json& config,
                      const Position& position, const ::torch::nn::Module& model,
                      const torch::TrackingOptimizer& optimizer, const torch::Scheduler& scheduler);
-[[nodiscard]] Position load_checkpoint(const std::filesystem::path& file, const std::string& config,
+[[nodiscard]] Position load_checkpoint(const std::filesystem::path& file, const Json& config,
                                        ::torch::nn::Module& model,
                                        torch::TrackingOptimizer& optimizer,
                                        torch::Scheduler& scheduler);

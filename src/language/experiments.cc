@@ -11,7 +11,7 @@ namespace {
 
 LanguageExperiment read_gradients(const lab::Node& document, const std::string& file) {
   const GradientSettings settings = read_gradient_settings(document, file);
-  return {settings.experiment, [settings](const RunContext& context) {
+  return {settings.experiment, settings.task, [settings](const RunContext& context) {
             const auto progress = [&context](double share) {
               if (context.stop != nullptr && *context.stop) throw Interrupted();
               if (context.progress) context.progress(share);
@@ -23,7 +23,7 @@ LanguageExperiment read_gradients(const lab::Node& document, const std::string& 
 
 LanguageExperiment read_training(const lab::Node& document, const std::string& file) {
   const TrainSettings settings = read_train_settings(document, file);
-  return {settings.experiment, [settings](const RunContext& context) {
+  return {settings.experiment, settings.task, [settings](const RunContext& context) {
             return run_train_study(settings, {.work = context.work / settings.experiment,
                                               .progress = context.progress,
                                               .stop = context.stop});

@@ -27,7 +27,7 @@ struct RunContext {
 
 // An experiment that has been read and checked.
 struct LanguageExperiment {
-  std::string name;
+  std::string name, task;
   std::function<lab::Finished(const RunContext&)> run;
 };
 

@@ -119,7 +119,7 @@ void run_batch_size(Results& r, const GradientSettings& s, std::size_t batch, Sh
                                                         .batch = batch,
                                                         .dropout = s.dropout,
                                                         .drop_last = true,
-                                                        .seed = s.seed,
+                                                        .data_seed = s.seed,
                                                         .limit = s.limit});
   if (task->batches() < (s.noise ? 2U : 1U))
     throw Error(std::string("there are only ")

@@ -28,28 +28,52 @@ at::Tensor tensor_of(const std::vector<std::int64_t>& values,
   return at::tensor(values, at::kLong).view(at::IntArrayRef(shape));
 }
 
+// The tensors of a file that a model can use; what else there is are positions and the like.
+std::map<std::string, at::Tensor> tensors_of(const std::filesystem::path& path) {
+  const text::SafeTensors file(path);
+  std::map<std::string, at::Tensor> tensors;
+  for (const text::Tensor& one : file.tensors()) {
+    if (one.type != "F64" && one.type != "F32" && one.type != "F16" && one.type != "BF16") continue;
+    std::vector<std::int64_t> shape(one.shape.begin(), one.shape.end());
+    const at::Tensor to = at::empty(shape, at::kFloat);
+    file.read(one.name, {to.data_ptr<float>(), one.elements});
+    tensors.emplace(one.name, to);
+  }
+  return tensors;
+}
+
+// "3 tensors (a, b, …)".
+std::string counted(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::string text = std::to_string(names.size());
+  text.append(names.size() == 1 ? " tensor (" : " tensors (");
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text.append(i == 0 ? "" : ", ").append(names[i]);
+  return text.append(names.size() > kShown ? ", …)" : ")");
+}
+
+torch::Batch make_batch(const text::FeatureBatch& from) {
+  const auto size = static_cast<std::int64_t>(from.size),
+             length = static_cast<std::int64_t>(from.length);
+  torch::Batch batch;
+  batch.tokens = tensor_of(from.ids, {size, length});
+  batch.types = tensor_of(from.types, {size, length});
+  batch.mask = tensor_of(from.mask, {size, length});
+  batch.targets = at::stack({tensor_of(from.starts, {size}), tensor_of(from.ends, {size})}, 1);
+  return batch;
+}
+
 class QuestionTask final : public Task {
  public:
   QuestionTask(const TaskInfo& info, const TaskOptions& options) : info_(info), options_(options) {
     if (options_.batch == 0) options_.batch = info.batch;
     if (info.name == "squad") {
-      const auto folders = text::DataFolders::from_environment();
-      const auto squad = folders.require("squad");
-      // The paper's encoder where it is there, else the small one.
-      encoder_ = folders.look(text::data_set("distilbert")).complete() ? "distilbert" : "minilm-l6";
-      checkpoint_ = folders.require(encoder_);
-      train_set_ = text::read_squad(squad / "train-v1.1.json");
-      dev_set_ = text::read_squad(squad / "dev-v1.1.json");
-      text::WordPiece tokenizer = text::WordPiece::read(checkpoint_ / "vocab.txt");
-      make_features(tokenizer);
+      open_squad();
     } else {
-      text::SyntheticQuestions made = text::synthetic_questions({.seed = options.seed});
-      train_set_ = std::move(made.train);
-      dev_set_ = std::move(made.dev);
-      vocabulary_ = made.pieces.size();
-      text::WordPiece tokenizer(std::move(made.pieces));
-      make_features(tokenizer);
+      make_up();
     }
+    in_order_.resize(train_size());
+    std::iota(in_order_.begin(), in_order_.end(), 0U);
   }
 
   const TaskInfo& info() const override { return info_; }
@@ -58,62 +82,41 @@ class QuestionTask final : public Task {
   std::string description() const override {
     std::string text(info_.title);
     text.append(": ").append(std::to_string(train_->size())).append(" training windows, batch ");
-    text.append(std::to_string(options_.batch));
-    if (info_.name == "squad") {
-      if (options_.size == Size::small) {
-        text.append(", a small encoder from scratch where the paper has DistilBERT");
-      } else if (encoder_ == "minilm-l6") {
-        text.append(", encoder MiniLM-L6 where the paper has DistilBERT");
-      }
-    }
+    text.append(std::to_string(options_.batch)).append(encoder_note_);
+    if (train_size() < train_->size() && options_.limit != 0)
+      text.append(", the first ").append(std::to_string(options_.limit)).append(" batches only");
     return text.append(".");
   }
 
+  // The encoder of the checkpoint and a head drawn from `seed`; without one, all drawn.
   std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const override {
-    torch::BertOptions o;
-    const bool published = info_.name == "squad" && options_.size == Size::paper;
-    if (info_.name == "squad")
-      o = torch::parse_bert_options(text::read_whole(checkpoint_ / "config.json"));
-    if (!published) {
-      o.width = 64;
-      o.heads = 4;
-      o.hidden = 128;
-      o.layers = 2;
-      if (vocabulary_ > 0) o.vocabulary = static_cast<std::int64_t>(vocabulary_);
-    }
-    o.seed = seed;
-    const double dropout = options_.dropout.value_or(info_.dropout);
-    o.dropout = dropout;
-    o.attention_dropout = dropout;
-    o.head_dropout = o.head_dropout > 0 ? dropout : 0;
-    auto model = std::make_shared<torch::QuestionAnswering>(o);
-    if (published) {
-      const torch::LoadReport report = model->load(checkpoint_tensors());
-      if (!report.missing.empty())
-        throw Error(std::string("the checkpoint in ")
-                        .append(checkpoint_.string())
-                        .append(" lacks ")
-                        .append(report.missing.front())
-                        .append("."));
+    torch::BertOptions options = bert_;
+    options.seed = seed;
+    auto model = std::make_shared<torch::QuestionAnswering>(options);
+    if (published_ != nullptr) {
+      const ::torch::NoGradGuard no_grad;
+      const auto from = published_->named_parameters();
+      for (auto& item : model->named_parameters())
+        if (head_published_ || item.key().rfind("encoder.", 0) == 0)
+          item.value().copy_(from[item.key()]);
     }
     model->reseed(seed, 0);
     return model;
   }
 
   std::size_t batches() const override {
-    const std::size_t all = train_->size() / options_.batch +
-                            (!options_.drop_last && train_->size() % options_.batch != 0 ? 1 : 0);
-    return limited(all, options_.limit);
+    return (train_size() + options_.batch - 1) / options_.batch;
   }
 
-  torch::Batch batch(std::uint64_t epoch, std::size_t i) const override {
-    if (!order_ || order_epoch_ != epoch) {
-      order_ = text::epoch_order(train_->size(), options_.seed, epoch);
-      order_epoch_ = epoch;
+  torch::Batch batch(const Epoch& epoch, std::size_t i) const override {
+    if (order_.empty() || order_of_.seed != epoch.seed || order_of_.number != epoch.number) {
+      order_ = text::epoch_order(train_size(), epoch.seed, epoch.number);
+      order_of_ = epoch;
     }
-    const std::size_t from = i * options_.batch,
-                      to = std::min(from + options_.batch, order_->size());
-    return make_batch(train_->batch(std::span(*order_).subspan(from, to - from)));
+    return make_batch(train_->batch(rows_of(order_, i)));
+  }
+  torch::Batch batch_in_order(std::size_t i) const override {
+    return make_batch(train_->batch(rows_of(in_order_, i)));
   }
 
   Scores evaluate(torch::Model& model, const Progress& done) const override {
@@ -121,108 +124,151 @@ class QuestionTask final : public Task {
     const bool was_training = model.is_training();
     model.eval();
     auto& answering = dynamic_cast<torch::QuestionAnswering&>(model);
-    text::AnswerFinder finder(dev_set_, *dev_);
-    double loss[2] = {0, 0};
-    std::size_t finished = 0;
+    const std::size_t first = limited(batches(), options_.evaluation_limit),
+                      second = limited((dev_->size() + options_.batch - 1) / options_.batch,
+                                       options_.evaluation_limit);
     bool go_on = true;
-    const text::FeatureSet* const parts[2] = {&*train_, &*dev_};
-    const auto count_of = [&](std::size_t k) {
-      return limited((parts[k]->size() + options_.batch - 1) / options_.batch,
-                     options_.evaluation_limit);
+    double train_loss = 0, dev_loss = 0;
+    const auto tell = [&](std::size_t finished) {
+      if (done) go_on = done(static_cast<double>(finished) / static_cast<double>(first + second));
     };
-    for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
-      for (std::size_t i = 0; i < count_of(k) && go_on; ++i) {
-        std::vector<std::uint32_t> rows(
-            std::min(options_.batch, parts[k]->size() - i * options_.batch));
-        std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(i * options_.batch));
-        const torch::Batch batch = make_batch(parts[k]->batch(rows));
-        if (k == 0) {
-          loss[k] += model.loss(batch).item<double>();
-        } else {
-          const at::Tensor logits =
-              answering.logits(batch).to(at::kFloat).transpose(1, 2).contiguous();
-          loss[k] += question_loss(logits, batch);
-          const auto length = static_cast<std::size_t>(logits.size(2));
-          for (std::size_t r = 0; r < rows.size(); ++r) {
-            const float* const at = logits.data_ptr<float>() + 2 * r * length;
-            finder.add(rows[r], {at, length}, {at + length, length});
-          }
-        }
-        if (done)
-          go_on = done(static_cast<double>(++finished) /
-                       static_cast<double>(count_of(0) + count_of(1)));
-      }
+    for (std::size_t i = 0; i < first && go_on; ++i) {
+      train_loss += model.loss(batch_in_order(i)).item<double>();
+      tell(i + 1);
+    }
+    text::AnswerFinder finder(dev_set_, *dev_);
+    for (std::size_t i = 0; i < second && go_on; ++i) {
+      dev_loss += find_answers(answering, i, finder);
+      tell(first + i + 1);
     }
     model.train(was_training);
     if (!go_on) return {};
-    const std::vector<std::string> answers = finder.answers();
     // With a limit only the questions that were asked count.
-    const std::size_t seen = std::min(dev_->size(), count_of(1) * options_.batch);
+    const std::size_t seen = std::min(dev_->size(), second * options_.batch);
     const std::size_t asked =
         seen == dev_->size() ? dev_set_.questions.size() : (*dev_)[seen - 1].question + 1;
-    text::QuestionSet part = dev_set_;
-    part.questions.resize(asked);
-    const text::AnswerScore found = text::score_answers(part, std::span(answers).first(asked));
-    return {{"training_loss", loss[0] / static_cast<double>(count_of(0))},
-            {"valid_loss", loss[1] / static_cast<double>(count_of(1))},
+    const std::vector<std::string> answers = finder.answers();
+    const text::AnswerScore found = text::score_answers(dev_set_, std::span(answers).first(asked));
+    return {{"training_loss", train_loss / static_cast<double>(first)},
+            {"valid_loss", dev_loss / static_cast<double>(second)},
             {"f1", found.f1},
             {"exact_match", found.exact_match}};
   }
 
  private:
-  [[nodiscard]] static std::size_t limited(std::size_t count, std::size_t limit) {
-    return limit == 0 ? count : std::min(count, limit);
+  void open_squad() {
+    const auto folders = text::DataFolders::from_environment();
+    const auto squad = folders.require("squad");
+    const std::string_view encoder = encoder_name(folders);
+    const auto checkpoint = folders.require(encoder);
+    train_set_ = text::read_squad(squad / "train-v1.1.json");
+    dev_set_ = text::read_squad(squad / "dev-v1.1.json");
+    text::WordPiece tokenizer = text::WordPiece::read(checkpoint / "vocab.txt");
+    make_features(tokenizer);
+    bert_ = torch::parse_bert_options(text::read_whole(checkpoint / "config.json"));
+    set_dropout();
+    if (options_.size == Size::small) {
+      make_small();
+      encoder_note_ = ", a small encoder from scratch where the paper has DistilBERT";
+    } else {
+      load(checkpoint / "model.safetensors");
+      if (encoder != "distilbert")
+        encoder_note_.insert(0, ", encoder MiniLM-L6 where the paper has DistilBERT");
+    }
   }
+
+  void make_up() {
+    text::SyntheticQuestions made = text::synthetic_questions({.seed = options_.data_seed});
+    train_set_ = std::move(made.train);
+    dev_set_ = std::move(made.dev);
+    bert_.vocabulary = static_cast<std::int64_t>(made.pieces.size());
+    text::WordPiece tokenizer(std::move(made.pieces));
+    make_features(tokenizer);
+    set_dropout();
+    make_small();
+  }
+
   void make_features(text::WordPiece& tokenizer) {
     train_.emplace(train_set_, tokenizer);
     dev_.emplace(dev_set_, tokenizer);
   }
 
-  static torch::Batch make_batch(const text::FeatureBatch& from) {
-    const auto size = static_cast<std::int64_t>(from.size),
-               length = static_cast<std::int64_t>(from.length);
-    torch::Batch batch;
-    batch.tokens = tensor_of(from.ids, {size, length});
-    batch.types = tensor_of(from.types, {size, length});
-    batch.mask = tensor_of(from.mask, {size, length});
-    batch.targets = at::stack({tensor_of(from.starts, {size}), tensor_of(from.ends, {size})}, 1);
-    return batch;
+  void set_dropout() {
+    const double dropout = options_.dropout.value_or(info_.dropout);
+    bert_.dropout = dropout;
+    bert_.attention_dropout = dropout;
+    bert_.head_dropout = bert_.head_dropout > 0 ? dropout : 0;
   }
 
-  // As the model's, from logits (batch, 2, length).
-  static double question_loss(const at::Tensor& logits, const torch::Batch& batch) {
-    const std::int64_t length = logits.size(2);
-    const at::Tensor targets = batch.targets.clamp(0, length);
-    double sum = 0;
-    for (const std::int64_t k : {0, 1})
-      sum += at::nll_loss(at::log_softmax(logits.select(1, k), 1), targets.select(1, k), {},
-                          at::Reduction::Mean, length)
-                 .item<double>();
-    return sum / 2;
+  void make_small() {
+    bert_.width = 64;
+    bert_.heads = 4;
+    bert_.hidden = 128;
+    bert_.layers = 2;
   }
 
-  [[nodiscard]] std::map<std::string, at::Tensor> checkpoint_tensors() const {
-    const text::SafeTensors file(checkpoint_ / "model.safetensors");
-    std::map<std::string, at::Tensor> tensors;
-    for (const text::Tensor& one : file.tensors()) {
-      if (one.type[0] != 'F' && one.type[0] != 'B') continue;  // positions and the like
-      std::vector<std::int64_t> shape(one.shape.begin(), one.shape.end());
-      const at::Tensor to = at::empty(shape, at::kFloat);
-      file.read(one.name, {to.data_ptr<float>(), one.elements});
-      tensors.emplace(one.name, to);
+  // Reads the checkpoint and notes what in it was of no use.
+  void load(const std::filesystem::path& file) {
+    published_ = std::make_shared<torch::QuestionAnswering>(bert_);
+    const torch::LoadReport report = published_->load(tensors_of(file));
+    std::string unexpected;
+    if (!report.unexpected.empty())
+      unexpected.append(counted(report.unexpected)).append(" of it of no known use");
+    if (!report.missing.empty())
+      throw Error(file.string()
+                      .append(" lacks ")
+                      .append(counted(report.missing))
+                      .append(unexpected.empty() ? "" : ", with ")
+                      .append(unexpected)
+                      .append("."));
+    head_published_ = report.head;
+    encoder_note_ = report.head ? ", head and all from the checkpoint" : ", a new head";
+    if (!unexpected.empty()) encoder_note_.append(", ").append(unexpected);
+  }
+
+  // Windows that take part in training.
+  [[nodiscard]] std::size_t train_size() const {
+    const std::size_t whole = train_->size() / options_.batch;
+    const std::size_t most = options_.drop_last ? whole * options_.batch : train_->size();
+    return options_.limit == 0
+               ? most
+               : std::min(most, std::min(options_.limit, whole + 1) * options_.batch);
+  }
+
+  [[nodiscard]] std::span<const std::uint32_t> rows_of(std::span<const std::uint32_t> order,
+                                                       std::size_t i) const {
+    const std::size_t from = i * options_.batch;
+    return order.subspan(from, std::min(options_.batch, order.size() - from));
+  }
+
+  // The loss of a batch of the development part, whose answers go to the finder.
+  double find_answers(torch::QuestionAnswering& model, std::size_t i,
+                      text::AnswerFinder& finder) const {
+    const std::size_t from = i * options_.batch;
+    std::vector<std::uint32_t> rows(std::min(options_.batch, dev_->size() - from));
+    std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(from));
+    const torch::Batch batch = make_batch(dev_->batch(rows));
+    const at::Tensor logits = model.logits(batch);
+    const at::Tensor scores = logits.to(at::kFloat).transpose(1, 2).contiguous();
+    const auto length = static_cast<std::size_t>(scores.size(2));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const float* const at = scores.data_ptr<float>() + 2 * r * length;
+      finder.add(rows[r], {at, length}, {at + length, length});
     }
-    return tensors;
+    return torch::QuestionAnswering::loss_of_logits(logits, batch.targets).item<double>();
   }
 
   const TaskInfo& info_;
   TaskOptions options_;
-  std::string encoder_;
-  std::filesystem::path checkpoint_;
-  std::size_t vocabulary_ = 0;
   text::QuestionSet train_set_, dev_set_;
   std::optional<text::FeatureSet> train_, dev_;
-  mutable std::optional<std::vector<std::uint32_t>> order_;  // of the epoch asked for last
-  mutable std::uint64_t order_epoch_ = 0;
+  torch::BertOptions bert_;
+  std::shared_ptr<torch::QuestionAnswering> published_;  // its weights, where there is a checkpoint
+  bool head_published_ = false;
+  std::string encoder_note_;
+  std::vector<std::uint32_t> in_order_;
+  mutable std::vector<std::uint32_t> order_;  // of the epoch asked for last
+  mutable Epoch order_of_;
 };
 
 }  // namespace

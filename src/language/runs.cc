@@ -5,10 +5,11 @@
 #include <cstdio>
 #include <fstream>
 #include <limits>
-#include <map>
+#include <optional>
 
 #include "core/text.h"
-#include "language/json.h"
+#include "language/checkpoint.h"
+#include "language/run_config.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 
@@ -29,17 +30,11 @@ std::string folder_name(const RunKey& key) {
 }
 
 Json json_of(const TrainingResult& result) {
-  Json json = {{"steps", result.steps},
-               {"diverged", result.diverged},
-               {"seconds", result.seconds},
-               {"tokens_per_second", result.tokens_per_second},
-               {"evaluations", Json::array()}};
-  for (const Evaluation& one : result.evaluations) {
-    Json scores = Json::object();
-    for (const auto& [name, value] : one.scores) scores[name] = language::json_of(value);
-    json["evaluations"].push_back({{"epoch", one.epoch}, {"step", one.step}, {"scores", scores}});
-  }
-  return json;
+  return {{"steps", result.steps},
+          {"diverged", result.diverged},
+          {"seconds", result.seconds},
+          {"tokens_per_second", result.tokens_per_second},
+          {"evaluations", language::json_of(result.evaluations)}};
 }
 
 TrainingResult result_of(const Json& json) {
@@ -48,13 +43,27 @@ TrainingResult result_of(const Json& json) {
   result.diverged = json.at("diverged");
   result.seconds = json.at("seconds");
   result.tokens_per_second = json.at("tokens_per_second");
-  for (const Json& one : json.at("evaluations")) {
-    Evaluation evaluation{one.at("epoch"), one.at("step"), {}};
-    for (const auto& [name, value] : one.at("scores").items())
-      evaluation.scores.emplace_back(name, number_of(value));
-    result.evaluations.push_back(std::move(evaluation));
-  }
+  result.evaluations = evaluations_of(json.at("evaluations"));
   return result;
+}
+
+// The result of a finished run, if there is one and it is as long as this one is to be (or ended
+// by itself). Throws Error where it is of another run.
+std::optional<TrainingResult> finished_result(const fs::path& file, const Json& config,
+                                              std::size_t total) {
+  if (!fs::exists(file)) return {};
+  std::ifstream in(file);
+  const Json json = Json::parse(in, nullptr, false);
+  const auto damaged = [&] { return Error(file.string().append(" is damaged; remove it.")); };
+  if (!json.is_object() || !json.contains("config")) throw damaged();
+  check_same_run(json.at("config"), config, file.parent_path().string());
+  try {
+    TrainingResult result = result_of(json);
+    if (result.steps == total || (result.diverged && result.steps < total)) return result;
+    return {};
+  } catch (const Json::exception&) {
+    throw damaged();
+  }
 }
 
 double mean_loss(const std::vector<FinishedRun>& runs, const std::string& word, double lr) {
@@ -92,17 +101,10 @@ FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& opt
   training.folder = folder;
   training.resume = fs::exists(folder / "checkpoint.pt");
   const fs::path done = folder / "result.json";
-  if (fs::exists(done)) {
-    std::ifstream in(done);
-    const Json json = Json::parse(in, nullptr, false);
-    if (json.is_discarded()) throw Error(done.string().append(" is damaged; remove it."));
-    // A longer run than the one that finished goes on from its checkpoint.
-    if (json.value("epochs", std::size_t{0}) == training.epochs &&
-        json.value("steps_asked", std::size_t{0}) == training.steps)
-      return {key, result_of(json)};
-  } else if (fs::exists(folder) && !training.resume) {
-    fs::remove_all(folder);  // it ended before its first checkpoint
-  }
+  const Json config = config_of(task, training);
+  const std::size_t total = length_of(task, training).total;
+  if (std::optional<TrainingResult> there = finished_result(done, config, total))
+    return {key, std::move(*there)};
   FinishedRun run{key, train(
                            task, training,
                            [&](const TrainingProgress& p) {
@@ -111,8 +113,7 @@ FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& opt
                            options.stop)};
   if (run.result.interrupted) throw Interrupted();
   Json json = json_of(run.result);
-  json["epochs"] = training.epochs;
-  json["steps_asked"] = training.steps;
+  json["config"] = config;
   write_file(done.string(), json.dump(1).append("\n"));
   if (options.finished) options.finished(run);
   return run;
@@ -145,7 +146,7 @@ std::vector<FinishedRun> sweep(const Task& task, const SweepOptions& sweep,
     std::ranges::sort(rates);
     const auto run_rate = [&](double lr) {
       for (std::uint64_t seed = 0; seed < sweep.seeds; ++seed) {
-        runs.push_back(run_once(task, {method, lr, seed}, options));
+        runs.push_back(run_once(task, {method, lr, sweep.seed + seed}, options));
         if (runs.back().result.diverged) break;
       }
     };

@@ -42,16 +42,17 @@ struct RunsOptions {
 // Set when `stop` was: the collection is not complete.
 struct Interrupted {};
 
-// One run, from its folder where it is there already. Throws Interrupted.
+// One run, from its folder where it is there already. Throws Interrupted, and Error where the
+// folder holds a run with other settings.
 [[nodiscard]] FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& options);
 
 // ---- Tuning learning rates
-// ------------------------------------------------------------------------
 
 struct SweepOptions {
   std::vector<Method> methods;
   std::vector<double> rates;  // empty: around the paper's, or around 0.1, by half a decade
   std::size_t seeds = 1;
+  std::uint64_t seed = 0;      // the first of them
   std::size_t extensions = 6;  // at most so many rates more where the best is at an edge
 };
 
@@ -69,7 +70,6 @@ struct SweepOptions {
 [[nodiscard]] double half_decade(double x, int steps = 0);
 
 // ---- As results
-// ------------------------------------------------------------------------------------
 
 // Scores over epochs, one group per method (at its best rate) and score; figures of the training
 // loss and of the validation score, and the table of rates as a note. With `claims`, the statements

@@ -6,8 +6,8 @@
 //   squad               SQuAD v1.1, question answering with a BERT-type encoder
 //   synthetic, synthetic-questions   the same kinds on data made up on the spot
 //
-// A task gives batches in a fixed order: of language models the same in every epoch, of question
-// answering shuffled by (seed, epoch). Nothing in it changes while a model trains.
+// Batches of language models come in the same order in every epoch, those of question answering are
+// shuffled by (seed, epoch). Nothing in a task changes while a model trains.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,14 @@ struct TaskOptions {
   std::size_t batch = 0;               // 0: the paper's
   std::optional<double> dropout = {};  // instead of the paper's
   bool drop_last = false;              // leave out a last batch that is shorter
-  std::uint64_t seed = 0;              // of shuffling, and of made-up data
-  std::size_t limit = 0;               // use only so many batches of an epoch; 0: all
+  std::uint64_t data_seed = 0;         // of made-up data
+  std::size_t limit = 0;               // use only so many batches of the training part; 0: all
   std::size_t evaluation_limit = 0;    // and so many for each part of an evaluation; 0: all
+};
+
+// One pass over the training part, in an order of its own where the task shuffles.
+struct Epoch {
+  std::uint64_t seed = 0, number = 0;
 };
 
 // How well a model does, by names that tables and files use: "training_loss", "train_ppl",
@@ -56,7 +61,9 @@ class Task {
   [[nodiscard]] virtual std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const = 0;
 
   [[nodiscard]] virtual std::size_t batches() const = 0;  // of an epoch
-  [[nodiscard]] virtual torch::Batch batch(std::uint64_t epoch, std::size_t i) const = 0;
+  [[nodiscard]] virtual torch::Batch batch(const Epoch& epoch, std::size_t i) const = 0;
+  // The same data as it stands in the files.
+  [[nodiscard]] virtual torch::Batch batch_in_order(std::size_t i) const = 0;
 
   // The model's scores, in evaluation mode (which it is put into, and back). `done` is called after
   // each batch with the share that is done; where it gives false, evaluation ends and the scores
@@ -64,6 +71,9 @@ class Task {
   using Progress = std::function<bool(double)>;
   [[nodiscard]] virtual Scores evaluate(torch::Model& model, const Progress& done = {}) const = 0;
 };
+
+// Throws Error where data that the task needs is missing, as open_task() does, and reads none.
+void require_data(std::string_view name);
 
 // Reads the data. Throws Error where it is missing (with where it was looked for and where it is
 // published) or damaged, and for options that make no sense.

@@ -107,12 +107,10 @@ lab::Finished run_train_study(const TrainSettings& settings, const TrainContext&
       context.progress((static_cast<double>(done) + share) / static_cast<double>(all));
   };
   std::vector<FinishedRun> runs;
-  double tokens_per_second = 0;
   for (std::size_t k = 0; k < settings.methods.size(); ++k) {
     for (std::uint64_t seed = 0; seed < settings.seeds; ++seed) {
       runs.push_back(
           run_once(*task, {settings.methods[k], settings.rates[k], settings.seed + seed}, options));
-      tokens_per_second = std::max(tokens_per_second, runs.back().result.tokens_per_second);
       ++done;
     }
   }
@@ -124,8 +122,6 @@ lab::Finished run_train_study(const TrainSettings& settings, const TrainContext&
     results.description = std::string(settings.description).append(" ").append(results.description);
   if (const std::string note = scaled_down(settings.document); !note.empty())
     results.notes.push_back(note);
-  std::error_code ignored;
-  std::filesystem::remove_all(context.work, ignored);
   return finished;
 }
 

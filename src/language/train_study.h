@@ -2,11 +2,12 @@
 //
 //     {"experiment": "train-ptb", "kind": "training", "title": "…", "description": "…",
 //      "task": "ptb", "size": "paper", "batch": 0, "accumulate": 0, "dropout": 0.2, "limit": 0,
-//      "evaluation_limit": 0, "methods": ["sgd-m", "vclip"], "lr": [1, 3.16], "seeds": 1, "seed":
-//      0, "epochs": 2, "steps": 0, "paper_scale": {"seeds": 5, "epochs": 200}}
+//      "evaluation_limit": 0, "methods": ["sgd-m", "vclip"], "lr": [1, 3.16], "seeds": 1,
+//      "seed": 0, "epochs": 2, "steps": 0, "paper_scale": {"seeds": 5, "epochs": 200}}
 //
 // `methods` are words as in method.h. `lr` has one rate per method; left out, it is the paper's
-// table. Batch, accumulate and dropout 0 or left out are the paper's.
+// table. Batch and accumulate are the paper's where they are 0 or left out, dropout where it is
+// left out.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,7 @@ struct TrainSettings {
 [[nodiscard]] TrainSettings read_train_settings(const lab::Node& document, const std::string& file);
 
 struct TrainContext {
-  std::filesystem::path work;  // runs in the making; removed when all are done
+  std::filesystem::path work;  // the runs; who keeps the results may remove it
   std::function<void(double)> progress = {};
   const std::atomic<bool>* stop = nullptr;
 };

@@ -1,7 +1,12 @@
 #include "language/training.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -9,10 +14,11 @@
 
 #include "language/checkpoint.h"
 #include "language/json.h"
+#include "language/run_config.h"
 #include "medgrad/error.h"
+#include "medgrad/io.h"
 #include "medgrad/torch/optim.h"
 #include "medgrad/torch/schedule.h"
-#include "medgrad/version.h"
 
 namespace medgrad::language {
 namespace {
@@ -24,63 +30,44 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Json json_of(const Schedule& schedule) {
-  return {{"kind", static_cast<int>(schedule.kind)},
-          {"value", schedule.value},
-          {"factor", schedule.factor},
-          {"every", schedule.every},
-          {"warmup", schedule.warmup}};
-}
+// A folder that one run at a time may write to, until this is gone.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder)
+      : handle_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (handle_ >= 0 && ::flock(handle_, LOCK_EX | LOCK_NB) == 0) return;
+    const bool taken = errno == EWOULDBLOCK;
+    if (handle_ >= 0) ::close(handle_);
+    // Some file systems have no locks; that is no reason not to run.
+    handle_ = -1;
+    if (taken) throw Error(folder.string().append(" is in use by another run."));
+  }
+  ~FolderLock() {
+    if (handle_ >= 0) ::close(handle_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
 
-// Does it matter how long the run is meant to be?
-bool needs_length(const Schedule& schedule) {
-  return schedule.kind == Schedule::Kind::cosine || schedule.kind == Schedule::Kind::horizon;
-}
-
-// Everything the numbers depend on. A run may be made longer, unless its schedule has an end.
-Json config_of(const Task& task, const TrainingOptions& options, std::size_t total) {
-  const TaskOptions& of = task.options();
-  Json json = {{"version", kVersion},
-               {"task", task.info().name},
-               {"size", of.size == Size::paper ? "paper" : "small"},
-               {"batch", of.batch},
-               {"dropout", of.dropout.value_or(task.info().dropout)},
-               {"drop_last", of.drop_last},
-               {"limit", of.limit},
-               {"evaluation_limit", of.evaluation_limit},
-               {"data_seed", of.seed},
-               {"method", options.method},
-               {"lr", options.lr},
-               {"lr_schedule", json_of(options.lr_schedule)},
-               {"tau_schedule", json_of(options.tau_schedule)},
-               {"accumulate", options.accumulate},
-               {"seed", options.seed}};
-  if (needs_length(options.lr_schedule) || needs_length(options.tau_schedule))
-    json["steps"] = total;
-  return json;
-}
+ private:
+  int handle_;
+};
 
 class Run {
  public:
   Run(const Task& task, TrainingOptions options,
       const std::function<void(const TrainingProgress&)>& report, const std::atomic<bool>* stop)
-      : task_(task), options_(std::move(options)), report_(report), stop_(stop) {
-    if (options_.accumulate == 0) options_.accumulate = task.info().accumulate;
-    const auto* sample = std::get_if<SampleGradient>(&options_.gradient);
-    samples_ = sample != nullptr ? sample->n : 1;
-    per_epoch_ = task.batches() / (options_.accumulate * samples_);
-    if (per_epoch_ == 0)
-      throw Error(
-          "an epoch has fewer batches than one step takes; use a smaller batch or accumulate.");
-    total_ = options_.epochs * per_epoch_;
-    if (options_.steps != 0) total_ = options_.steps;
-    config_ = config_of(task, options_, total_).dump(2).append("\n");
+      : task_(task),
+        options_(std::move(options)),
+        report_(report),
+        stop_(stop),
+        length_(length_of(task, options_)),
+        config_(config_of(task, options_)) {
     model_ = task.make_model(options_.seed);
     model_->train();
     optimizer_ = torch::make_optimizer(options_.gradient, model_->parameters(), options_.lr);
     optimizer_->name_parameters(*model_);
-    scheduler_.emplace(*optimizer_,
-                       torch::ScheduleOptions{options_.lr_schedule, options_.tau_schedule, total_});
+    scheduler_.emplace(*optimizer_, torch::ScheduleOptions{options_.lr_schedule,
+                                                           options_.tau_schedule, length_.total});
     open_folder();
   }
 
@@ -88,20 +75,21 @@ class Run {
     while (!ended()) {
       if (position_.batch == 0 && !evaluated()) {
         if (!evaluate()) break;
+        if (!result_.diverged) save();
         continue;
       }
-      if (position_.step >= total_) break;
+      if (position_.step >= length_.total) break;
       if (!step()) break;
-      if (position_.step % options_.checkpoint_every == 0) save();
+      if (position_.step % options_.checkpoint_every == 0 || since(saved_) > kSaveSeconds) save();
     }
     // A run that ends within an epoch is looked at there.
-    if (!ended() && position_.step >= total_ && !evaluated()) (void)evaluate();
-    if (!result_.diverged) save();
+    if (!ended() && position_.step >= length_.total && !evaluated()) (void)evaluate();
+    if (!result_.diverged && unsaved_) save();
     result_.interrupted = stopped();
     result_.evaluations = position_.evaluations;
     result_.steps = position_.step;
-    result_.seconds = since(start_);
-    result_.tokens_per_second = training_seconds_ > 0 ? tokens_ / training_seconds_ : 0;
+    result_.seconds = seconds();
+    result_.tokens_per_second = speed();
     return result_;
   }
 
@@ -121,11 +109,21 @@ class Run {
                       .append(" cannot be made: ")
                       .append(failed.message())
                       .append("."));
+    lock_.emplace(options_.folder);
     const fs::path config = options_.folder / "config.json",
                    metrics = options_.folder / "metrics.jsonl";
     if (options_.resume) {
       position_ = load_checkpoint(checkpoint(), config_, *model_, *optimizer_, *scheduler_);
+      if (position_.step > length_.total)
+        throw Error(options_.folder.string()
+                        .append(" is at step ")
+                        .append(std::to_string(position_.step))
+                        .append(" already, of ")
+                        .append(std::to_string(length_.total))
+                        .append(" asked for; choose another --out for a shorter run."));
       model_->reseed(options_.seed, position_.dropout_step);
+      earlier_ = position_.seconds;
+      unsaved_ = false;
       if (!fs::exists(metrics) || fs::file_size(metrics) < position_.metrics_bytes)
         throw Error(metrics.string().append(" has lost lines that the checkpoint knows of."));
       fs::resize_file(metrics, position_.metrics_bytes);
@@ -133,7 +131,7 @@ class Run {
       throw Error(options_.folder.string().append(
           " holds a run already; --resume goes on with it, another --out starts a new one."));
     } else {
-      std::ofstream(config, std::ios::binary) << config_;
+      write_file(config.string(), config_.dump(2).append("\n"));
       fs::remove(metrics);
     }
     metrics_.open(metrics, std::ios::binary | std::ios::app);
@@ -147,111 +145,155 @@ class Run {
     metrics_.flush();
     position_.metrics_bytes = fs::file_size(options_.folder / "metrics.jsonl");
     position_.dropout_step = model_->step();
+    position_.seconds = seconds();
     save_checkpoint(checkpoint(), config_, position_, *model_, *optimizer_, *scheduler_);
+    saved_ = Clock::now();
+    unsaved_ = false;
   }
 
   void log(const Json& line) {
     if (metrics_.is_open()) metrics_ << line.dump() << "\n" << std::flush;
   }
 
+  [[nodiscard]] double first_loss() const {
+    return score(position_.evaluations.front().scores, "training_loss");
+  }
+
   // False where it was stopped.
   bool evaluate() {
-    const auto goes_on = [&](double) {
-      tell(true);
+    const auto begin = Clock::now();
+    const auto goes_on = [&](double share) {
+      tell(share, since(begin) * (1 - share) / share);
       return !stopped();
     };
     Scores scores = task_.evaluate(*model_, goes_on);
     if (scores.empty()) return false;
+    position_.evaluation_seconds = since(begin);
     const double loss = score(scores, "training_loss");
-    const double first = position_.evaluations.empty()
-                             ? loss
-                             : score(position_.evaluations.front().scores, "training_loss");
     Json line = {{"event", "evaluation"}, {"epoch", position_.epoch}, {"step", position_.step}};
-    for (const auto& [name, value] : scores) line[name] = language::json_of(value);
-    line["seconds"] = since(start_);
+    for (const auto& [name, value] : scores) line[name] = json_of(value);
+    line["seconds"] = seconds();
     log(line);
     position_.evaluations.push_back({position_.epoch, position_.step, std::move(scores)});
-    result_.diverged = !std::isfinite(loss) || loss > 2 * first;
+    if (position_.evaluations.size() == 1) position_.running_loss = loss;
+    result_.diverged = !std::isfinite(loss) || loss > kTooLarge * first_loss();
+    unsaved_ = true;
     return true;
   }
 
-  // One step. False where the loss was not finite.
+  // One step. False where the run has diverged, and where it was stopped before the last batch: as
+  // if the step had not begun.
   bool step() {
-    const auto begin = Clock::now();
+    const std::uint64_t dropout_step = model_->step();
     auto* const sampler = dynamic_cast<torch::SampleMedianSGD*>(optimizer_.get());
+    std::size_t next = position_.batch;
     double sum = 0;
-    for (std::size_t s = 0; s < samples_; ++s) {
+    for (std::size_t s = 0; s < length_.samples; ++s) {
       model_->zero_grad(true);
-      for (std::size_t k = 0; k < options_.accumulate; ++k) {
-        const torch::Batch batch = task_.batch(position_.epoch, position_.batch++);
-        const at::Tensor loss = model_->loss(batch);
-        (options_.accumulate == 1 ? loss : loss / static_cast<double>(options_.accumulate))
-            .backward();
-        sum += loss.item<double>();
-        tokens_ += static_cast<double>(batch.tokens.numel());
+      for (std::size_t k = 0; k < length_.accumulate; ++k) {
+        if (stopped()) {
+          model_->reseed(options_.seed, dropout_step);
+          return false;
+        }
+        sum += backward(next++);
       }
       if (sampler != nullptr) sampler->observe();
     }
-    loss_ = sum / static_cast<double>(samples_ * options_.accumulate);
-    if (!std::isfinite(loss_)) {
+    const double loss = sum / static_cast<double>(length_.samples * length_.accumulate);
+    position_.running_loss += (loss - position_.running_loss) / kRunningSteps;
+    if (!std::isfinite(loss) || position_.running_loss > kTooLarge * first_loss()) {
       result_.diverged = true;
-      log({{"event", "diverged"}, {"step", position_.step}});
+      log({{"event", "diverged"}, {"step", position_.step}, {"loss", json_of(loss)}});
       return false;
     }
+    const auto begin = Clock::now();
     optimizer_->step();
     scheduler_->step();
-    ++position_.step;
     training_seconds_ += since(begin);
-    if (position_.step % options_.log_every == 0) log_step();
+    ++position_.step;
+    if (position_.step % options_.log_every == 0) log_step(loss);
     // What is left of an epoch and makes no step is left out.
-    if (position_.step % per_epoch_ == 0) {
-      ++position_.epoch;
-      position_.batch = 0;
-    }
-    tell(false);
+    const bool epoch_ends = position_.step % length_.per_epoch == 0;
+    position_.batch = epoch_ends ? 0 : next;
+    if (epoch_ends) ++position_.epoch;
+    unsaved_ = true;
     return true;
   }
 
-  void log_step() {
+  // Adds the gradient of a batch's loss, and gives the loss.
+  double backward(std::size_t i) {
+    const auto begin = Clock::now();
+    const torch::Batch batch = task_.batch({options_.seed, position_.epoch}, i);
+    const at::Tensor loss = model_->loss(batch);
+    (length_.accumulate == 1 ? loss : loss / static_cast<double>(length_.accumulate)).backward();
+    loss_ = loss.item<double>();
+    tokens_ += static_cast<double>(batch.tokens.numel());
+    batches_ += 1;
+    training_seconds_ += since(begin);
+    tell();
+    return *loss_;
+  }
+
+  void log_step(double loss) {
     const auto& options =
         dynamic_cast<const torch::GroupOptions&>(optimizer_->param_groups()[0].options());
     const StepInfo& info = optimizer_->last_step().front().info;
     log({{"event", "step"},
          {"step", position_.step},
          {"epoch", position_.epoch},
-         {"loss", loss_},
+         {"loss", loss},
          {"lr", options.settings().lr},
          {"tau", options.tau()},
-         {"increment_norm", language::json_of(info.increment_norm)},
+         {"increment_norm", json_of(info.increment_norm)},
          {"effective_beta", info.effective_beta},
          {"clipped_share", info.clipped_share},
          {"non_finite", info.non_finite},
-         {"seconds", since(start_)}});
+         {"seconds", seconds()}});
   }
 
-  void tell(bool evaluating) {
-    if (!report_) return;
-    const double speed = training_seconds_ > 0 ? tokens_ / training_seconds_ : 0;
-    const auto done = static_cast<double>(position_.step), all = static_cast<double>(total_);
-    const double fresh = done - static_cast<double>(first_step_);
-    const double left = fresh > 0 ? since(start_) / fresh * (all - done) : 0;
-    report_({position_.step, total_, loss_, speed, left, evaluating});
+  [[nodiscard]] double seconds() const { return earlier_ + since(start_); }
+  [[nodiscard]] double speed() const {
+    return training_seconds_ > 0 ? tokens_ / training_seconds_ : 0;
   }
+
+  // `share` of an evaluation is done, and so many seconds of it are left.
+  void tell(std::optional<double> share = {}, double evaluation_left = 0) {
+    if (!report_) return;
+    std::optional<double> left;
+    if (batches_ > 0) {
+      const std::size_t steps = length_.total - std::min(position_.step, length_.total);
+      const auto batches = static_cast<double>(steps * length_.samples * length_.accumulate);
+      const auto evaluations =
+          static_cast<double>((steps + length_.per_epoch - 1) / length_.per_epoch);
+      left = training_seconds_ / batches_ * batches + evaluation_left +
+             position_.evaluation_seconds * evaluations;
+    }
+    report_({position_.step, length_.total, loss_, speed(), left, share});
+  }
+
+  // Of losses beside that before training, where a run has diverged.
+  static constexpr double kTooLarge = 2;
+  static constexpr double kRunningSteps = 50;
+  static constexpr double kSaveSeconds = 600;
 
   const Task& task_;
   TrainingOptions options_;
   const std::function<void(const TrainingProgress&)>& report_;
   const std::atomic<bool>* stop_;
-  std::size_t samples_ = 1, per_epoch_ = 0, total_ = 0, first_step_ = 0;
-  std::string config_;
+  RunLength length_;
+  Json config_;
+  std::optional<FolderLock> lock_;
   std::shared_ptr<torch::Model> model_;
   std::unique_ptr<torch::TrackingOptimizer> optimizer_;
   std::optional<torch::Scheduler> scheduler_;
   Position position_;
   std::ofstream metrics_;
   TrainingResult result_;
-  Clock::time_point start_ = Clock::now();
-  double loss_ = 0, tokens_ = 0, training_seconds_ = 0;
+  Clock::time_point start_ = Clock::now(), saved_ = start_;
+  bool unsaved_ = true;  // there is something that the checkpoint does not have
+  double earlier_ = 0;   // seconds before this call
+  std::optional<double> loss_;
+  double tokens_ = 0, batches_ = 0, training_seconds_ = 0;  // of this call
 };
 
 }  // namespace

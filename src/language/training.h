@@ -3,10 +3,10 @@
 //
 // A run is a folder:
 //   config.json      everything the numbers depend on
-//   metrics.jsonl    one JSON object per line, as the run goes: "evaluation" after every epoch (and
-//   once
-//                    before the first), "step" every so many steps
-//   checkpoint.pt    model, optimiser, schedule and position; replaced in one step every so often
+//   metrics.jsonl    one JSON object per line, as the run goes: "evaluation" before training and
+//                    after every epoch, "step" every so many steps
+//   checkpoint.pt    model, optimiser, schedule and position; replaced in one step after every
+//                    evaluation, every so many steps, and every ten minutes
 //
 // A run that goes on from its checkpoint gives the same bytes as one that was never stopped, but
 // for what depends on the clock.
@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct TrainingOptions {
   std::size_t epochs = 1;
   std::size_t steps = 0;       // stop after so many; 0: after the epochs
   std::size_t accumulate = 0;  // backward passes per gradient; 0: the task's
-  std::uint64_t seed = 0;      // of weights and dropout
+  std::uint64_t seed = 0;      // of weights, dropout and shuffling
 
   std::filesystem::path folder;  // empty: nothing is written
   bool resume = false;
@@ -48,27 +49,28 @@ struct Evaluation {
 
 // Where a run is, for a progress bar.
 struct TrainingProgress {
-  std::size_t step = 0, steps = 0;  // taken, in all
-  double loss = 0;                  // of the last step
-  double tokens_per_second = 0;
-  double seconds_left = 0;
-  bool evaluating = false;
+  std::size_t step = 0, steps = 0;          // taken, in all
+  std::optional<double> loss = {};          // of the last batch
+  double tokens_per_second = 0;             // of training; 0: not known yet
+  std::optional<double> seconds_left = {};  // nothing: not known yet
+  std::optional<double> evaluated = {};     // the share of an evaluation that is going on
 };
 
 struct TrainingResult {
   std::vector<Evaluation> evaluations;
   std::size_t steps = 0;
-  // The loss of a batch or of an evaluation was not finite, or the training loss was twice what it
-  // was before training; the run ended there.
+  // The loss of a step or of an evaluation was not finite, or the training loss (or a mean over the
+  // last fifty steps) was twice what it was before training; the run ended there.
   bool diverged = false;
-  bool interrupted = false;      // `stop` was set; there is a checkpoint
-  double seconds = 0;            // of this call
-  double tokens_per_second = 0;  // in training steps
+  bool interrupted = false;      // `stop` was set; where there is a folder, it has a checkpoint
+  double seconds = 0;            // of the run, those before it was resumed included
+  double tokens_per_second = 0;  // in the training steps of this call
 };
 
-// Runs to the end, or until `stop` is set. `report` is called after every step and every batch of
-// an evaluation. Throws Error where the options make no sense, where the folder holds another run,
-// and where there is nothing to resume.
+// Runs to the end, or until `stop` is set, which is looked at before every batch. `report` is
+// called after every batch. Throws Error where the options make no sense, where the folder holds
+// another run or a longer one, where another process is running it, and where there is nothing to
+// resume.
 TrainingResult train(const Task& task, const TrainingOptions& options,
                      const std::function<void(const TrainingProgress&)>& report = {},
                      const std::atomic<bool>* stop = nullptr);

@@ -21,10 +21,10 @@ namespace medgrad::language {
 namespace {
 
 text::Corpus read_words(const TaskInfo& info, const TaskOptions& options) {
-  if (info.name == "synthetic") return text::synthetic_corpus({.seed = options.seed});
-  const bool ptb = info.name == "ptb";
-  const auto folder = text::DataFolders::from_environment().require(ptb ? "ptb" : "wikitext-2");
-  return ptb ? text::read_ptb(folder) : text::read_wikitext2(folder);
+  const std::string_view name = corpus_name(info);
+  if (name.empty()) return text::synthetic_corpus({.seed = options.data_seed});
+  const auto folder = text::DataFolders::from_environment().require(name);
+  return name == "ptb" ? text::read_ptb(folder) : text::read_wikitext2(folder);
 }
 
 class WordTask final : public Task {
@@ -78,7 +78,8 @@ class WordTask final : public Task {
 
   std::size_t batches() const override { return limited(train_->count(), options_.limit); }
 
-  torch::Batch batch(std::uint64_t, std::size_t i) const override {
+  torch::Batch batch(const Epoch&, std::size_t i) const override { return batch_in_order(i); }
+  torch::Batch batch_in_order(std::size_t i) const override {
     return make_batch(corpus_.train, *train_, i);
   }
 
@@ -120,9 +121,6 @@ class WordTask final : public Task {
   };
 
   [[nodiscard]] bool is_xl() const { return info_.name == "wikitext2"; }
-  [[nodiscard]] static std::size_t limited(std::size_t count, std::size_t limit) {
-    return limit == 0 ? count : std::min(count, limit);
-  }
   static std::shared_ptr<torch::Model> seeded(std::shared_ptr<torch::Model> model,
                                               std::uint64_t seed) {
     model->reseed(seed, 0);

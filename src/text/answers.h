@@ -60,7 +60,7 @@ struct AnswerScore {
 [[nodiscard]] std::string normalize_answer(std::string_view text);
 // Each in [0, 1].
 [[nodiscard]] AnswerScore score_answer(std::string_view answer, std::span<const Answer> references);
-// The means over all questions, times 100. One answer per question.
+// The means over the questions that have an answer here, times 100: one each, from the first on.
 [[nodiscard]] AnswerScore score_answers(const QuestionSet& set,
                                         std::span<const std::string> answers);
 

@@ -29,7 +29,7 @@ struct Setting {
 std::vector<double> gradient_by_hand(Setting& s, std::size_t k) {
   s.model->train();
   s.model->zero_grad(true);
-  s.model->loss(s.task->batch(0, k)).backward();
+  s.model->loss(s.task->batch_in_order(k)).backward();
   std::vector<double> g;
   for (const at::Tensor& w : s.model->parameters()) {
     const at::Tensor part =
@@ -94,7 +94,7 @@ TEST(FullGradient, IsTheSlopeOfTheLoss) {
   const auto loss = [&] {
     double sum = 0;
     for (std::size_t k = 0; k < s.task->batches(); ++k)
-      sum += s.model->loss(s.task->batch(0, k)).item<double>();
+      sum += s.model->loss(s.task->batch_in_order(k)).item<double>();
     return sum / static_cast<double>(s.task->batches());
   };
   constexpr double kStep = 1e-4;
@@ -179,7 +179,7 @@ TEST(GradientNoise, ErrorsAreThoseByHand) {
   const torch::GradientNoise probed =
       torch::probe_gradient_noise(s.model->parameters(), 6, [&](std::size_t k) {
         s.model->train();
-        return s.model->loss(s.task->batch(0, k));
+        return s.model->loss(s.task->batch_in_order(k));
       });
   EXPECT_NEAR(probed.gradient_norm, noise.gradient_norm, 1e-9);
   for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(probed.errors[k], noise.errors[k], 1e-9);

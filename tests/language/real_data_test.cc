@@ -34,9 +34,9 @@ TEST(RealTask, PennTreebankBeforeTraining) {
   const auto model = task->make_model(0);
   EXPECT_EQ(parameters_of(*model), 4494000U);
   const Scores scores = task->evaluate(*model);
-  EXPECT_NEAR(score(scores, "training_loss"), 9.2457, 0.02);
-  EXPECT_NEAR(std::log(score(scores, "train_ppl")), 9.2457, 0.02);
-  EXPECT_NEAR(std::log(score(scores, "valid_ppl")), 9.2457, 0.02);
+  EXPECT_NEAR(score(scores, "training_loss"), 9.2457, 0.05);
+  EXPECT_NEAR(std::log(score(scores, "train_ppl")), 9.2457, 0.05);
+  EXPECT_NEAR(std::log(score(scores, "valid_ppl")), 9.2457, 0.05);
 }
 
 // Over all batches the norm is about 1.0 with dropout, and a batch of 64 about 0.34 away; a few
@@ -58,18 +58,18 @@ TEST(RealTask, PennTreebankGradientsAreOfThePublishedSize) {
 }
 
 TEST(RealTask, WikiTextBeforeTraining) {
-  if (lacks("wikitext2")) GTEST_SKIP() << kNeedsData;
+  if (lacks("wikitext-2")) GTEST_SKIP() << kNeedsData;
   const auto task = open_task("wikitext2", {});
   EXPECT_EQ(task->batches(), 204U);  // of 80 sequences; four of them make a step
   EXPECT_EQ(task->options().batch, 80U);
   const auto few = open_task("wikitext2", {.batch = 2});
   const auto model = few->make_model(0);
   EXPECT_EQ(parameters_of(*model), 54585854U);
-  EXPECT_NEAR(loss_of(*model, few->batch(0, 0)), 10.5, 0.1);
+  EXPECT_NEAR(loss_of(*model, few->batch_in_order(0)), 10.5, 0.1);
   const auto encoder = open_task("wikitext2-encoder", {.batch = 16});
   const auto small = encoder->make_model(0);
   EXPECT_EQ(parameters_of(*small), 13828478U);
-  EXPECT_NEAR(loss_of(*small, encoder->batch(0, 0)), std::log(33278), 0.1);
+  EXPECT_NEAR(loss_of(*small, encoder->batch_in_order(0)), std::log(33278), 0.1);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "io/temporary_folder.h"
+#include "medgrad/error.h"
 
 namespace medgrad::language {
 namespace {
@@ -64,6 +65,38 @@ TEST(Sweep, GrowsTheGridAndGoesOn) {
   EXPECT_EQ(results.groups[0].method, "SGD-M");
   EXPECT_EQ(results.groups[0].last().mean, runs.back().final_loss());
   EXPECT_EQ(results.figures.size(), 1U);
+}
+
+// Results of other settings are not taken for these.
+TEST(Sweep, TakesOnlyItsOwnRuns) {
+  const auto open = [](double dropout) {
+    return open_task(
+        "synthetic",
+        {.size = Size::small, .batch = 8, .dropout = dropout, .limit = 4, .evaluation_limit = 1});
+  };
+  const TemporaryFolder folder;
+  RunsOptions options;
+  options.base.epochs = 2;
+  options.folder = path_of(folder);
+  const RunKey key{parse_method("vclip"), 0.1, 3};
+  const auto task = open(0);
+  const double loss = run_once(*task, key, options).final_loss();
+  const auto message = [&](const Task& asked) -> std::string {
+    try {
+      (void)run_once(asked, key, options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_NE(message(*open(0.5)).find("another 'dropout' (0.0, not 0.5)"), std::string::npos)
+      << message(*open(0.5));
+  options.base.epochs = 1;
+  EXPECT_NE(message(*task).find("at step 8 already, of 4"), std::string::npos) << message(*task);
+  options.base.epochs = 3;
+  const FinishedRun longer = run_once(*task, key, options);
+  ASSERT_EQ(longer.result.evaluations.size(), 4U);
+  EXPECT_EQ(score(longer.result.evaluations[2].scores, "training_loss"), loss);
 }
 
 TEST(Sweep, StopsAndGoesOn) {

@@ -69,7 +69,7 @@ TEST(Training, GoesOnAsIfNeverStopped) {
       const fs::path whole = path_of(folder) / "whole", parts = path_of(folder) / "parts";
       const TrainingResult expected = train(made_up(questions), options_for(word, whole));
       EXPECT_FALSE(expected.interrupted);
-      // Stopped after every step, and in the middle of evaluations.
+      // Stopped after every step, in the middle of evaluations, and between the batches of a step.
       TrainingResult result;
       int starts = 0;
       do {
@@ -77,9 +77,12 @@ TEST(Training, GoesOnAsIfNeverStopped) {
         std::atomic<bool> stop = false;
         TrainingOptions options = options_for(word, parts);
         options.resume = starts > 1;
-        result = train(
-            made_up(questions), options,
-            [&](const TrainingProgress& p) { stop = !p.evaluating || starts % 3 == 0; }, &stop);
+        std::size_t batches = 0;
+        const auto stops = [&](const TrainingProgress& p) {
+          const bool step_is_over = ++batches > (word.find("n=3") != word.npos ? 3U : 1U);
+          stop = starts % 3 == 0 || (!p.evaluated && (step_is_over || starts % 3 == 2));
+        };
+        result = train(made_up(questions), options, stops, &stop);
       } while (result.interrupted);
       EXPECT_GT(starts, 3);
       EXPECT_EQ(result.steps, expected.steps);
@@ -128,6 +131,94 @@ TEST(Training, LearnsSomething) {
   EXPECT_NEAR(score(result.evaluations.front().scores, "training_loss"), std::log(2000), 0.5);
 }
 
+TEST(Task, ShufflesQuestionsBySeedAndEpoch) {
+  const Task& task = made_up(true);
+  const auto first_of = [&](Epoch epoch) { return task.batch(epoch, 0).tokens; };
+  EXPECT_TRUE(first_of({3, 1}).equal(first_of({3, 1})));
+  EXPECT_FALSE(first_of({3, 1}).equal(first_of({4, 1})));
+  EXPECT_FALSE(first_of({3, 1}).equal(first_of({3, 2})));
+  EXPECT_FALSE(first_of({0, 0}).equal(task.batch_in_order(0).tokens));
+  // A limit is a part of the data, the same in every epoch: here all of its questions.
+  const auto sum_of = [&](auto&& batch) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < task.batches(); ++i)
+      sum += batch(i).tokens.sum().template item<std::int64_t>();
+    return sum;
+  };
+  EXPECT_EQ(task.batches(), 7U);
+  EXPECT_EQ(sum_of([&](std::size_t i) {
+              return task.batch({5, 6}, i);
+            }),
+            sum_of([&](std::size_t i) { return task.batch_in_order(i); }));
+}
+
+TEST(Training, TellsWhatIsLeft) {
+  const TemporaryFolder folder;
+  TrainingOptions options = options_for("vclip", path_of(folder));
+  std::atomic<bool> stop = false;
+  std::size_t told = 0;
+  train(
+      made_up(), options,
+      [&](const TrainingProgress& p) {
+        if (p.evaluated) {
+          EXPECT_TRUE(*p.evaluated > 0 && *p.evaluated <= 1);
+        }
+        EXPECT_EQ(p.seconds_left.has_value(), p.loss.has_value()) << "not known before training";
+        stop = p.step == 10;
+        ++told;
+      },
+      &stop);
+  EXPECT_GT(told, 10U);
+  options.resume = true;
+  stop = false;
+  const TrainingResult result = train(made_up(), options, [&](const TrainingProgress& p) {
+    if (!p.loss || p.evaluated) return;
+    EXPECT_GE(p.step, 10U);
+    EXPECT_GT(p.tokens_per_second, 0);
+    EXPECT_GT(p.seconds_left.value(), 0) << "and not 0 s after a step of a run that was resumed";
+  });
+  const std::vector<Json> lines = [&] {
+    std::vector<Json> all;
+    std::istringstream in(bytes_of(path_of(folder) / "metrics.jsonl"));
+    for (std::string line; std::getline(in, line);) all.push_back(Json::parse(line));
+    return all;
+  }();
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    EXPECT_GE(lines[i].at("seconds"), lines[i - 1].at("seconds")) << "the clock goes on";
+  EXPECT_GE(result.seconds, lines.back().at("seconds"));
+}
+
+TEST(Training, OneRunAtATimeInAFolder) {
+  const TemporaryFolder folder;
+  const TrainingOptions options = options_for("vclip", path_of(folder));
+  bool tried = false;
+  train(made_up(), options, [&](const TrainingProgress&) {
+    if (tried) return;
+    tried = true;
+    try {
+      train(made_up(), options);
+      ADD_FAILURE() << "two runs in one folder";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("in use"), std::string::npos) << error.what();
+    }
+  });
+  EXPECT_TRUE(tried);
+}
+
+// A loss that grows and stays finite ends a run long before its epoch does.
+TEST(Training, DivergesWithinAnEpoch) {
+  const std::unique_ptr<Task> task = open_task(
+      "synthetic", {.size = Size::small, .batch = 8, .limit = 400, .evaluation_limit = 2});
+  TrainingOptions options = options_for("sgd", {});
+  options.lr = 300;
+  options.epochs = 1;
+  options.lr_schedule = {};
+  const TrainingResult result = train(*task, options);
+  EXPECT_TRUE(result.diverged);
+  EXPECT_LT(result.steps, 300U);
+  EXPECT_EQ(result.evaluations.size(), 1U);
+}
+
 TEST(Training, TellsDivergence) {
   const TemporaryFolder folder;
   TrainingOptions options = options_for("sgd", path_of(folder));
@@ -151,8 +242,20 @@ TEST(Training, RefusesOtherRuns) {
   options.resume = true;
   options.steps = 3;
   EXPECT_EQ(train(made_up(), options).steps, 3U) << "longer than it was meant to be";
+  const auto message = [&] {
+    try {
+      train(made_up(), options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
   options.lr = 0.5;
-  EXPECT_THROW(train(made_up(), options), Error) << "another learning rate";
+  EXPECT_NE(message().find("another 'lr' (0.05, not 0.5)"), std::string::npos) << message();
+  options.lr = 0.05;
+  options.steps = 2;
+  EXPECT_NE(message().find("at step 3 already, of 2"), std::string::npos) << message();
+  options.steps = 3;
   options.lr = 0.05;
   const std::string good = bytes_of(path_of(folder) / "checkpoint.pt");
   for (const std::size_t size : {std::size_t{0}, std::size_t{10}, good.size() / 2}) {

@@ -86,11 +86,13 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
   medgrad::torch::use_threads(static_cast<int>(threads));
   if (const std::string slow = medgrad::torch::runtime().warning; !slow.empty()) warn(common, slow);
 
+  for (const language::LanguageExperiment& one : experiments) language::require_data(one.task);
   ThreadPool pool(static_cast<unsigned>(threads));
   const bool was_there = std::filesystem::exists(out_);
   std::vector<lab::ResultFolder> folders = lab::open_folders(out_, names);
   const auto begin = std::chrono::steady_clock::now();
   std::vector<lab::Finished> finished;
+  const std::filesystem::path work = std::filesystem::path(out_) / ".unfinished";
   try {
     Bar bar(common);
     for (std::size_t i = 0; i < experiments.size(); ++i) {
@@ -101,7 +103,7 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
       finished.push_back(experiments[i].run({.pool = &pool,
                                              .memory = static_cast<std::size_t>(memory * 0x1p30),
                                              .progress = progress,
-                                             .work = std::filesystem::path(out_) / ".unfinished",
+                                             .work = work,
                                              .stop = &stop_requested()}));
     }
   } catch (const language::Interrupted&) {
@@ -120,6 +122,9 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
                       .pdf = pdf_,
                       .command = std::move(command),
                       .warn = [&](const std::string& sentence) { warn(common, sentence); }});
+  std::error_code ignored;
+  for (const std::string& name : names) std::filesystem::remove_all(work / name, ignored);
+  std::filesystem::remove(work, ignored);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (common.quiet) return;

@@ -16,15 +16,23 @@ class StepBar {
 
   void show(const language::TrainingProgress& p, const std::string& what = {}) {
     if (!line_.due()) return;
-    char numbers[160];
-    std::snprintf(numbers, sizeof numbers, "step %zu of %zu%s, loss %.4f, %.0f tokens/s, %s left",
-                  p.step, p.steps, p.evaluating ? " (evaluating)" : "", p.loss, p.tokens_per_second,
-                  duration(p.seconds_left).c_str());
     std::string text = what;
-    line_.write(text.append(what.empty() ? "" : ": ").append(numbers));
+    text.append(what.empty() ? "" : ": ").append("step ").append(std::to_string(p.step));
+    text.append(" of ").append(std::to_string(p.steps));
+    if (p.evaluated) text.append(", evaluation ").append(written("%.0f %%", 100 * *p.evaluated));
+    if (p.loss) text.append(written(", loss %.4f", *p.loss));
+    if (p.tokens_per_second > 0) text.append(written(", %.0f tokens/s", p.tokens_per_second));
+    if (p.seconds_left) text.append(", ").append(duration(*p.seconds_left)).append(" left");
+    line_.write(text);
   }
 
  private:
+  static std::string written(const char* format, double x) {
+    char text[64];
+    std::snprintf(text, sizeof text, format, x);
+    return text;
+  }
+
   StatusLine line_;
 };
 

@@ -114,13 +114,17 @@ at::Tensor QuestionAnswering::logits(const Batch& batch) {
 }
 
 at::Tensor QuestionAnswering::loss_of(const Batch& batch) {
-  const std::int64_t length = batch.tokens.size(1);
   if (batch.targets.dim() != 2 || batch.targets.size(0) != batch.tokens.size(0) ||
       batch.targets.size(1) != 2) {
     throw Error("Targets of question answering are given as (batch, 2).");
   }
-  const at::Tensor z = logits(batch), t = batch.targets.clamp(0, length);
+  return loss_of_logits(logits(batch), batch.targets);
+}
+
+at::Tensor QuestionAnswering::loss_of_logits(const at::Tensor& z, const at::Tensor& targets) {
   namespace f = ::torch::nn::functional;
+  const std::int64_t length = z.size(1);
+  const at::Tensor t = targets.clamp(0, length);
   const auto entropy = [&](std::int64_t which) {
     return f::cross_entropy(z.select(2, which), t.select(1, which),
                             f::CrossEntropyFuncOptions().ignore_index(length));

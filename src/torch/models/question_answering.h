@@ -42,6 +42,9 @@ class QuestionAnswering : public Model {
   [[nodiscard]] at::Tensor hidden(const Batch& batch);
   // (batch, length, 2): the first and the last token.
   [[nodiscard]] at::Tensor logits(const Batch& batch);
+  // The loss of the header from them; targets as in Batch.
+  [[nodiscard]] static at::Tensor loss_of_logits(const at::Tensor& logits,
+                                                 const at::Tensor& targets);
 
   [[nodiscard]] const BertOptions& options() const { return options_; }
 

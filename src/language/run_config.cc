@@ -1,0 +1,78 @@
+#include "language/run_config.h"
+
+#include "medgrad/error.h"
+#include "medgrad/version.h"
+
+namespace medgrad::language {
+namespace {
+
+Json json_of(const Schedule& schedule) {
+  return {{"kind", static_cast<int>(schedule.kind)},
+          {"value", schedule.value},
+          {"factor", schedule.factor},
+          {"every", schedule.every},
+          {"warmup", schedule.warmup}};
+}
+
+// Does it matter how long the run is meant to be?
+bool needs_length(const Schedule& schedule) {
+  return schedule.kind == Schedule::Kind::cosine || schedule.kind == Schedule::Kind::horizon;
+}
+
+}  // namespace
+
+RunLength length_of(const Task& task, const TrainingOptions& options) {
+  RunLength length;
+  if (const auto* sample = std::get_if<SampleGradient>(&options.gradient))
+    length.samples = sample->n;
+  length.accumulate = options.accumulate != 0 ? options.accumulate : task.info().accumulate;
+  length.per_epoch = task.batches() / length.accumulate / length.samples;
+  if (length.per_epoch == 0)
+    throw Error(
+        "an epoch has fewer batches than one step takes; use a smaller batch or accumulate.");
+  length.total = options.steps != 0 ? options.steps : options.epochs * length.per_epoch;
+  return length;
+}
+
+Json config_of(const Task& task, const TrainingOptions& options) {
+  const TaskOptions& of = task.options();
+  const RunLength length = length_of(task, options);
+  Json json = {{"version", kVersion},
+               {"task", task.info().name},
+               {"data", task.description()},
+               {"size", of.size == Size::paper ? "paper" : "small"},
+               {"batch", of.batch},
+               {"dropout", of.dropout.value_or(task.info().dropout)},
+               {"drop_last", of.drop_last},
+               {"limit", of.limit},
+               {"evaluation_limit", of.evaluation_limit},
+               {"data_seed", of.data_seed},
+               {"method", options.method},
+               {"lr", options.lr},
+               {"lr_schedule", json_of(options.lr_schedule)},
+               {"tau_schedule", json_of(options.tau_schedule)},
+               {"accumulate", length.accumulate},
+               {"seed", options.seed}};
+  if (needs_length(options.lr_schedule) || needs_length(options.tau_schedule))
+    json["steps"] = length.total;
+  return json;
+}
+
+void check_same_run(const Json& there, const Json& asked, const std::string& where) {
+  if (there == asked) return;
+  std::string what = "other settings";
+  for (const auto& [key, value] : asked.items()) {
+    const auto found = there.is_object() ? there.find(key) : there.end();
+    if (found != there.end() && *found == value) continue;
+    what = std::string("another '").append(key).append("'");
+    if (found != there.end() && !value.is_object())
+      what.append(" (").append(found->dump()).append(", not ").append(value.dump()).append(")");
+    break;
+  }
+  throw Error(std::string(where)
+                  .append(" belongs to a run with ")
+                  .append(what)
+                  .append("; go on with its own settings, or choose another --out."));
+}
+
+}  // namespace medgrad::language
