@@ -6,8 +6,8 @@
 
 #include "language/gradients.h"
 #include "language/task.h"
+#include "medgrad/torch/runtime.h"
 #include "text/data.h"
-#include "torch/models/question_answering.h"
 
 namespace medgrad::language {
 namespace {
@@ -28,6 +28,7 @@ double loss_of(torch::Model& model, const torch::Batch& batch) {
 
 TEST(RealTask, PennTreebankBeforeTraining) {
   if (lacks("ptb")) GTEST_SKIP() << kNeedsData;
+  torch::use_threads(0);
   const auto task = open_task("ptb", {.evaluation_limit = 2});
   EXPECT_EQ(task->batches(), 104U);
   EXPECT_EQ(task->options().batch, 256U);
@@ -43,6 +44,7 @@ TEST(RealTask, PennTreebankBeforeTraining) {
 // batches are enough to tell a wrong scale. Their own mean is nearer to them, by (1 - 1/K)^(1/2).
 TEST(RealTask, PennTreebankGradientsAreOfThePublishedSize) {
   if (lacks("ptb")) GTEST_SKIP() << kNeedsData;
+  torch::use_threads(0);
   constexpr std::size_t kBatches = 12;
   const auto task = open_task("ptb", {.batch = 64, .drop_last = true, .limit = kBatches});
   const auto model = task->make_model(0);

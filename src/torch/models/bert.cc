@@ -101,7 +101,9 @@ at::Tensor BertEncoder::forward(const at::Tensor& tokens, const at::Tensor& type
                     .append("."));
   }
   const at::Tensor ids = tokens.t();
-  at::Tensor x = words_->forward(ids) + positions_->weight.narrow(0, 0, length).unsqueeze(1);
+  // Looked up, not broadcast: the gradient of a broadcast depends on the number of threads.
+  const at::Tensor places = at::arange(length).unsqueeze(1).expand({length, batch});
+  at::Tensor x = words_->forward(ids) + positions_->forward(places);
   if (types_) x = x + types_->forward(types.defined() ? types.t() : at::zeros_like(ids));
   x = drop_->forward(norm_->forward(x.reshape({length * batch, options_.width})));
   const at::Tensor key_bias = mask.defined() ? key_bias_of(mask, x.scalar_type()) : at::Tensor();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "medgrad/error.h"
+#include "torch/models/affine.h"
 #include "torch/models/attention.h"
 
 namespace medgrad::torch {
@@ -14,18 +15,14 @@ Affine::Affine(std::int64_t in, std::int64_t out, bool with_bias) {
   if (with_bias) bias = register_parameter("bias", at::empty({out}));
 }
 
-at::Tensor Affine::forward(const at::Tensor& x) const {
-  return bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
-}
+at::Tensor Affine::forward(const at::Tensor& x) const { return affine(x, weight, bias); }
 
 Norm::Norm(std::int64_t width, double given) : epsilon(given) {
   weight = register_parameter("weight", at::empty({width}));
   bias = register_parameter("bias", at::empty({width}));
 }
 
-at::Tensor Norm::forward(const at::Tensor& x) const {
-  return at::layer_norm(x, {weight.size(0)}, weight, bias, epsilon);
-}
+at::Tensor Norm::forward(const at::Tensor& x) const { return normalise(x, weight, bias, epsilon); }
 
 Table::Table(std::int64_t rows, std::int64_t width) {
   weight = register_parameter("weight", at::empty({rows, width}));
@@ -60,7 +57,7 @@ at::Tensor SelfAttention::forward(const at::Tensor& x, std::int64_t batch, bool 
   options.causal = causal;
   options.key_bias = key_bias;
   options.dropout = dropout->mask();
-  const at::Tensor qkv = at::addmm(in_proj_bias, x, in_proj_weight.t());
+  const at::Tensor qkv = affine(x, in_proj_weight, in_proj_bias);
   return out_proj->forward(attention(qkv, batch, options));
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/softmax.h"
 #include "medgrad/error.h"
+#include "torch/models/products.h"
 #include "torch/models/real.h"
 
 namespace medgrad::torch {
@@ -83,18 +84,25 @@ class Chunks {
 
  private:
   void chunk(std::int64_t first, std::int64_t count) {
-    const at::Tensor h = hidden_.narrow(0, first, count);
-    at::Tensor z = logits_.narrow(0, 0, count);
-    at::mm_out(z, h, weight_.t());
+    const MatrixView<T> h{hidden_.template data_ptr<T>() + first * width_, width_},
+        w{weight_.template data_ptr<T>(), width_};
+    T* const logits = logits_.template data_ptr<T>();
+    const MatrixView<T> z{logits, vocabulary_};
+    multiply_shared<T>(count, vocabulary_, width_, h, transposed(w), 0, logits, vocabulary_);
     exponentiate(first, count);
     if (gradients_ == nullptr) return;
-    at::Tensor out = gradients_->hidden.narrow(0, first, count);
-    at::mm_out(out, z, weight_);
+    multiply_shared<T>(count, width_, vocabulary_, z, w, 0,
+                       gradients_->hidden.template data_ptr<T>() + first * width_, width_);
     scale_rows(first, count);
-    const at::Tensor s = scaled_.narrow(0, 0, count), share = share_.narrow(0, 0, count);
-    const int beta = first == 0 ? 0 : 1;
-    gradients_->weight.addmm_(z.t(), s, beta);
-    gradients_->bias.addmv_(z.t(), share, beta);
+    const T beta = first == 0 ? 0 : 1;
+    multiply_shared<T>(vocabulary_, width_, count, transposed(z),
+                       {scaled_.template data_ptr<T>(), width_}, beta,
+                       gradients_->weight.template data_ptr<T>(), width_);
+    const T* const share = share_.template data_ptr<T>();
+    column_sums<T>(
+        count, vocabulary_,
+        [&](std::int64_t i, std::int64_t j) { return share[i] * logits[i * vocabulary_ + j]; },
+        beta, gradients_->bias.template data_ptr<T>());
   }
 
   // Rows of logits become losses and, where gradients are wanted, exponentials and 1 / (n s).
