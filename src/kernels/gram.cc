@@ -1,6 +1,7 @@
 #include "kernels/gram.h"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "kernels/simd.h"
@@ -9,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/gram.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
@@ -63,8 +65,8 @@ void CentredTile(const T* const* rows, std::size_t n, std::size_t count, const T
   }
 }
 
-// Inner products of row x with K rows from y on. Four at once: four independent additions of four
-// cycles latency keep one adder busy, and x is loaded once for four products.
+// Inner products of row x with K rows from y on. Eight at once: as many independent sums as keep
+// two units busy that take four cycles, and x is loaded once for eight products.
 template <std::size_t K>
 void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std::size_t width,
                  double* HWY_RESTRICT lanes) {
@@ -76,7 +78,7 @@ void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std
     for (std::size_t j = part; j < width; j += kLanes) {
       const auto a = hn::LoadU(d, x + j);
       for (std::size_t k = 0; k < K; ++k)
-        sum[k] = hn::Add(sum[k], hn::Mul(a, hn::LoadU(d, y + k * width + j)));
+        sum[k] = MulAdd(d, a, hn::LoadU(d, y + k * width + j), sum[k]);
     }
     for (std::size_t k = 0; k < K; ++k) hn::StoreU(sum[k], d, lanes + k * kLanes + part);
   }
@@ -87,6 +89,7 @@ void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes
     const double* const x = tile + i * width;
     double* const at = lanes + pair_index(i, 0) * kLanes;
     std::size_t k = 0;
+    for (; k + 8 <= i + 1; k += 8) AddProducts<8>(x, tile + k * width, width, at + k * kLanes);
     for (; k + 4 <= i + 1; k += 4) AddProducts<4>(x, tile + k * width, width, at + k * kLanes);
     const double* const y = tile + k * width;
     double* const rest = at + k * kLanes;
@@ -116,7 +119,7 @@ void AddSquaredRows(const T* const* rows, std::size_t count, const T* HWY_RESTRI
       const auto c = LoadCentre(d, centre, block + part);
       for (std::size_t i = 0; i < kRows; ++i) {
         const auto v = hn::Sub(LoadDouble(d, rows[i] + block + part), c);
-        sum[i] = hn::Add(sum[i], hn::Mul(v, v));
+        sum[i] = MulAdd(d, v, v, sum[i]);
       }
     }
     for (std::size_t i = 0; i < kRows; ++i) hn::StoreU(sum[i], d, lanes + i * kLanes + part);
@@ -131,7 +134,7 @@ void AddSquaredRest(const T* x, std::size_t begin, std::size_t count, const T* c
   for (std::size_t j = begin; j < count; ++j) {
     const auto v = Difference(one, x + j, centre == nullptr ? nullptr : centre + j, scaling,
                               hn::Set(one, scale));
-    lanes[j % kLanes] += hn::GetLane(hn::Mul(v, v));
+    lanes[j % kLanes] = std::fma(hn::GetLane(v), hn::GetLane(v), lanes[j % kLanes]);
   }
 }
 
@@ -146,7 +149,9 @@ void AddSquaredDistances(const T* const* rows, std::size_t n, std::size_t count,
   }
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4) AddSquaredRows<4>(rows + i, count, centre, lanes + i * kLanes);
-  for (; i < n; ++i) AddSquaredRows<1>(rows + i, count, centre, lanes + i * kLanes);
+  if (n - i == 3) AddSquaredRows<3>(rows + i, count, centre, lanes + i * kLanes);
+  if (n - i == 2) AddSquaredRows<2>(rows + i, count, centre, lanes + i * kLanes);
+  if (n - i == 1) AddSquaredRows<1>(rows + i, count, centre, lanes + i * kLanes);
   for (i = 0; i < n; ++i)
     AddSquaredRest(rows[i], count / kLanes * kLanes, count, centre, Scaling::kNone, 1,
                    lanes + i * kLanes);
@@ -172,7 +177,7 @@ HWY_INLINE void SumColumns(D d, const T* const* rows, std::size_t n, std::size_t
                       ? hn::Sub(LoadDouble(d, x), origin[k])
                       : Difference(d, x, anchor == nullptr ? nullptr : anchor + j + k * N,
                                    ScalingBy(scales, i), hn::Set(d, scales[i]));
-      acc[k] = hn::Add(acc[k], hn::Mul(coefficient, v));
+      acc[k] = MulAdd(d, coefficient, v, acc[k]);
     }
   }
   for (std::size_t k = 0; k < K; ++k) hn::StoreU(acc[k], d, sum + j + k * N);

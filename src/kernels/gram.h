@@ -2,7 +2,7 @@
 //
 // They work on blocks of columns in double whatever the element type. Element j of a block belongs
 // to lane j mod kLanes, blocks start at multiples of kLanes, and lanes persist from block to block:
-// every SIMD target adds the same numbers in the same order.
+// every SIMD target adds the same numbers in the same order, products fused (fused-inl.h).
 #pragma once
 
 #include <cstddef>

@@ -20,6 +20,7 @@
 #include <numbers>
 
 #include "hwy/highway.h"
+#include "kernels/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::noise::HWY_NAMESPACE {
@@ -91,22 +92,8 @@ struct Pair {
   V sin, cos;
 };
 
-// a b + c, rounded once.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V MulAdd(D d, V a, V b, V c) {
-#if HWY_TARGET <= HWY_AVX2
-  (void)d;
-  return hn::MulAdd(a, b, c);
-#else
-  using T = hn::TFromD<D>;
-  T x[hn::MaxLanes(d)], y[hn::MaxLanes(d)], z[hn::MaxLanes(d)];
-  hn::StoreU(a, d, x);
-  hn::StoreU(b, d, y);
-  hn::StoreU(c, d, z);
-  for (std::size_t i = 0; i < hn::MaxLanes(d); ++i) z[i] = std::fma(x[i], y[i], z[i]);
-  return hn::LoadU(d, z);
-#endif
-}
+using kernels::HWY_NAMESPACE::MulAdd;  // rounded once
+
 // c - a b, rounded once.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V NegMulAdd(D d, V a, V b, V c) {

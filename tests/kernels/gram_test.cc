@@ -1,4 +1,5 @@
-// Vector kernels against plain loops over the same lanes: the same bits on every SIMD target.
+// Vector kernels against plain loops over the same lanes, fused as they are: the same bits on every
+// SIMD target.
 #include "kernels/gram.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ namespace {
 template <class T>
 class Gram : public testing::Test {
  protected:
-  static constexpr std::size_t kRows = 7, kWidth = 64;
+  static constexpr std::size_t kRows = 11, kWidth = 64;
   ~Gram() override { force_simd_target(best_); }
   void SetUp() override {
     std::mt19937_64 random(3);
@@ -35,7 +36,7 @@ TYPED_TEST_SUITE(Gram, Types);
 
 TYPED_TEST(Gram, TilesSquaresAndProducts) {
   using G = Gram<TypeParam>;
-  const std::vector<double> scales = {1, 0.5, 2, 4, 1, 0.25, 8};
+  const std::vector<double> scales = {1, 0.5, 2, 4, 1, 0.25, 8, 1, 2, 0.5, 1};
   for (const std::string& target : simd_targets()) {
     SCOPED_TRACE(target);
     force_simd_target(target);
@@ -58,9 +59,10 @@ TYPED_TEST(Gram, TilesSquaresAndProducts) {
                               scaled ? scales.data() : nullptr, squares.data());
         for (std::size_t i = 0; i < G::kRows; ++i) {
           for (std::size_t k = 0; k <= i; ++k) {
-            for (std::size_t j = 0; j < G::kWidth; ++j)
-              plain[pair_index(i, k) * kLanes + j % kLanes] +=
-                  tile[i * G::kWidth + j] * tile[k * G::kWidth + j];
+            for (std::size_t j = 0; j < G::kWidth; ++j) {
+              double& lane = plain[pair_index(i, k) * kLanes + j % kLanes];
+              lane = std::fma(tile[i * G::kWidth + j], tile[k * G::kWidth + j], lane);
+            }
           }
         }
         ASSERT_EQ(lanes, plain);
@@ -76,7 +78,7 @@ TYPED_TEST(Gram, TilesSquaresAndProducts) {
 TYPED_TEST(Gram, Combinations) {
   using T = TypeParam;
   using G = Gram<T>;
-  const std::vector<double> coefficients = {0.25, 0, -0.5, 0.125, 1, 0.75, 0};
+  const std::vector<double> coefficients = {0.25, 0, -0.5, 0.125, 1, 0.75, 0, 0.3, 0, -0.1, 2};
   for (const std::string& target : simd_targets()) {
     SCOPED_TRACE(target);
     force_simd_target(target);
@@ -90,7 +92,7 @@ TYPED_TEST(Gram, Combinations) {
         double s = 0;
         for (std::size_t i = 0; i < G::kRows; ++i) {
           if (coefficients[i] != 0)
-            s += coefficients[i] * (static_cast<double>(this->rows_[i][j]) - a);
+            s = std::fma(coefficients[i], static_cast<double>(this->rows_[i][j]) - a, s);
         }
         want[j] = static_cast<T>(a + s);
         const double off = s - (static_cast<double>(want[j]) - a);
