@@ -73,7 +73,8 @@ class QuestionTask final : public Task {
     torch::BertOptions o;
     const bool published = info_.name == "squad" && options_.size == Size::paper;
     if (info_.name == "squad")
-      o = torch::parse_bert_options(text::read_whole(checkpoint_ / "config.json"));
+      o = torch::parse_bert_options(text::read_whole(checkpoint_ / "config.json"),
+                                    (checkpoint_ / "config.json").string());
     if (!published) {
       o.width = 64;
       o.heads = 4;
