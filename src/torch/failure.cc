@@ -14,9 +14,9 @@ std::string sentence_of(const std::exception& failure) {
   std::string text = error == nullptr ? failure.what() : error->what_without_backtrace();
   constexpr std::string_view kAsked = "you tried to allocate ";
   if (const std::size_t at = text.find(kAsked); at != std::string::npos) {
-    const double bytes = std::strtod(text.c_str() + at + kAsked.size(), nullptr);
+    const double gib = std::strtod(text.c_str() + at + kAsked.size(), nullptr) / 0x1p30;
     char size[32];
-    std::snprintf(size, sizeof size, "%.3g", bytes / 0x1p30);
+    std::snprintf(size, sizeof size, gib < 100 ? "%.3g" : "%.0f", gib);
     return std::string("there is not enough memory: ")
         .append(size)
         .append(" GiB were asked for at once.");

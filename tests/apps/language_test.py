@@ -287,6 +287,8 @@ class Reproduce(LanguageTest):
         self.assertEqual([(claim["claim"], claim["holds"] is None) for claim in summary["claims"]],
                          [("VClip improves over SGD-M", False), ("CClip performs worse than VClip", True),
                           ("VClip does not close the gap to Adam", True)])
+        self.assertIn("size small instead of paper; limit 6 instead of none; evaluation_limit 1 instead of none; seeds 2",
+                      " ".join(summary["notes"]))
         page = content(self.path("out/index.html"))
         self.assertIn(b"medgrad reproduce train-ptb --size small --batch 4 --limit 6", page)
         self.assertIn(b"--seed 3", page)

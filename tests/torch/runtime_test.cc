@@ -72,18 +72,14 @@ TEST(TorchRuntime, FailuresAreOneSentence) {
     return "nothing failed";
   };
   EXPECT_EQ(said([] { (void)at::empty({std::int64_t{1} << 58}, at::kFloat); }),
-            "there is not enough memory: 1.07e+09 GiB were asked for at once.");
-  for (const std::string& text : {said([] {
-                                    (void)at::mm(at::zeros({2, 3}), at::zeros({2, 3}));
-                                  }),
-                                  said([] { (void)at::zeros({2}).expand({3}); })}) {
-    EXPECT_TRUE(text.starts_with("libtorch: ") && text.ends_with(".")) << text;
-    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-  }
+            "there is not enough memory: 1073741824 GiB were asked for at once.");
   EXPECT_EQ(said([] {
               (void)at::mm(at::zeros({2, 3}), at::zeros({2, 3}));
             }),
             "libtorch: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3).");
+  const std::string text = said([] { (void)at::zeros({2}).expand({3}); });
+  EXPECT_TRUE(text.starts_with("libtorch: ") && text.ends_with(".")) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
   EXPECT_EQ(said([] { throw std::runtime_error("stopped."); }), "stopped.");
 }
 
