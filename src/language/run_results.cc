@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/text.h"
@@ -187,7 +188,7 @@ lab::Results sweep_results(const Task& task, const std::string& name,
   lab::Panel panel{.id = "rates",
                    .title = "final training loss",
                    .x = {.label = "learning rate", .log = true},
-                   .y = {.label = "training loss", .log = true}};
+                   .y = {.label = "training loss"}};
   for (const std::string& word : words_in(runs)) {
     std::map<double, std::vector<const FinishedRun*>> by_rate;
     for (const FinishedRun& run : runs)
@@ -198,6 +199,15 @@ lab::Results sweep_results(const Task& task, const std::string& name,
     panel.series.push_back(lab::over_axis(
         results, by_rate.begin()->second.front()->key.method.label, "final_training_loss", "lr"));
   }
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const lab::Series& series : panel.series) {
+    for (const double y : series.y) {
+      if (std::isnan(y)) continue;
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+  }
+  panel.y.log = most > 10 * least;  // within a decade a logarithmic axis has no numbers on it
   results.figures.insert(results.figures.begin(),
                          lab::Figure{.id = "rates",
                                      .title = "Final training loss against the learning rate",

@@ -150,10 +150,14 @@ TEST(RunResults, SweepsHaveAGroupPerRate) {
   EXPECT_NE(lab::find(results, "adam", "final_training_loss", {{"lr", 0.001}}), nullptr);
   ASSERT_EQ(results.figures.front().id, "rates");
   const lab::Panel& panel = results.figures.front().panels.front();
-  EXPECT_TRUE(panel.x.log && panel.y.log);
+  EXPECT_TRUE(panel.x.log);
+  EXPECT_FALSE(panel.y.log);  // losses from 4 to 6
   ASSERT_EQ(panel.series.size(), 2U);
   EXPECT_EQ(panel.series[0].x, (std::vector<double>{0.316, 1, 3.16}));
   EXPECT_TRUE(std::isnan(panel.series[0].y[2]));
+  const lab::Results wide =
+      sweep_results(*task, "mine", {made("vclip", 1, 0, 0.5), made("vclip", 10, 0, 6)});
+  EXPECT_TRUE(wide.figures.front().panels.front().y.log);
   // Curves are those of the best rate.
   const auto* const curve = lab::find(results, "vclip", "training_loss");
   ASSERT_NE(curve, nullptr);

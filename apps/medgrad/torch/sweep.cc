@@ -157,7 +157,8 @@ class Sweep final : public Command {
                             const std::vector<language::FinishedRun>& runs) {
     const language::TaskOptions& of = task.options();
     const language::TaskInfo& info = task.info();
-    language::Json json = {{"kind", "sweep"},
+    language::Json json = {{"experiment", std::string(info.name).append("-sweep")},
+                           {"kind", "sweep"},
                            {"task", info.name},
                            {"size", of.size == language::Size::paper ? "paper" : "small"},
                            {"batch", of.batch},
