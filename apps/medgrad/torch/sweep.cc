@@ -202,7 +202,7 @@ class Sweep final : public Command {
                                                        : "";
       if (!edge.empty())
         remarks += "# " + method.word + ": the best rate is the " + edge +
-                   " that was tried; a better one may be beyond it (--extend, --rates).\n";
+                   " one that was tried; there may be a better beyond it (--extend, --rates).\n";
       std::cout << method.word << "," << number(best);
       for (const std::string& name : {std::string("training_loss"), score})
         std::cout << ","
