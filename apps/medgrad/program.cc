@@ -57,7 +57,8 @@ int complain(const char* sentence, int code) {
 
 }  // namespace
 
-int run_program(const Commands& commands, std::vector<std::string> arguments) {
+int run_program(const Commands& commands, std::vector<std::string> arguments,
+                std::string (*explain)(const std::exception&)) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error code of write()
   try {
     dispatch(commands, std::move(arguments));
@@ -74,7 +75,7 @@ int run_program(const Commands& commands, std::vector<std::string> arguments) {
   } catch (const std::bad_alloc&) {
     return complain("there is not enough memory.", 1);
   } catch (const std::exception& error) {
-    return complain(error.what(), 1);
+    return complain(explain == nullptr ? error.what() : explain(error).c_str(), 1);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "lab/runner.h"
 #include "medgrad/error.h"
 #include "streams.h"
+#include "text.h"
 #include "torch_program.h"
 
 namespace medgrad::app {
@@ -39,8 +40,14 @@ class Experiments : public Command {
     options.flag("--pdf", pdf_, "also draw the figures as PDF");
     options.flag("--no-svg", no_svg_, "do not draw the figures as SVG");
   }
+  void start(std::vector<std::string> arguments) override {
+    typed_ = arguments;
+    Command::start(std::move(arguments));
+  }
 
  protected:
+  [[nodiscard]] const std::vector<std::string>& typed() const { return typed_; }
+
   // The file's text as an experiment, with --seed and --seeds put in.
   [[nodiscard]] lab::Experiment read(const std::string& text, const std::string& file,
                                      const Common& common) const {
@@ -54,8 +61,7 @@ class Experiments : public Command {
     return lab::read_experiment(std::move(document), file);
   }
 
-  void run_all(const std::vector<lab::Experiment>& experiments, const Common& common,
-               std::string command) const {
+  void run_all(const std::vector<lab::Experiment>& experiments, const Common& common) const {
     std::set<std::string> names;
     for (const lab::Experiment& experiment : experiments) {
       if (!names.insert(experiment.name).second)
@@ -76,7 +82,7 @@ class Experiments : public Command {
           .pool = &pool,
           .svg = !no_svg_,
           .pdf = pdf_,
-          .command = std::move(command),
+          .command = command_line(name(), typed_),
           .progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); },
           .warn = [&](const std::string& sentence) { warn(common, sentence); }};
       results = lab::run_experiments(experiments, options);
@@ -97,6 +103,7 @@ class Experiments : public Command {
     }
   }
 
+  std::vector<std::string> typed_;
   std::string out_ = "results", seeds_, jobs_;
   bool pdf_ = false, no_svg_ = false;
 };
@@ -132,13 +139,10 @@ class Reproduce final : public Experiments {
       arguments.insert(arguments.begin(), "reproduce");
       start_torch_program(arguments);
     }
-    Command::start(std::move(arguments));
+    Experiments::start(std::move(arguments));
   }
   void run(const Common& common) override {
     std::vector<lab::Experiment> experiments;
-    std::string command = "medgrad reproduce";
-    for (const std::string& name : names_) command += " " + name;
-    if (!common.seed.empty()) command += " --seed " + common.seed;
     if (names_.empty())
       for (const lab::BuiltIn& one : lab::built_in_experiments()) names_.emplace_back(one.name);
     for (const std::string& name : names_) {
@@ -149,7 +153,7 @@ class Reproduce final : public Experiments {
         experiments.push_back(read(std::string(one.text), name + ".json", common));
       }
     }
-    if (!print_) run_all(experiments, common, command);
+    if (!print_) run_all(experiments, common);
   }
 
  private:
@@ -171,17 +175,11 @@ class Run final : public Experiments {
                       "experiments; medgrad reproduce NAME --print shows how one looks");
     Experiments::declare(options);
   }
-  void start(std::vector<std::string> arguments) override {
-    arguments_ = arguments;
-    arguments_.insert(arguments_.begin(), "run");
-    Command::start(std::move(arguments));
-  }
   void run(const Common& common) override {
     if (files_.empty()) throw Error("FILE is missing: which experiment? See medgrad run --help.");
     std::vector<std::string> texts;
-    std::string command = "medgrad run", with_torch, without;
+    std::string with_torch, without;
     for (const std::string& file : files_) {
-      command += " " + file;
       texts.push_back(read_text(file));
       const bool language = lab::is_language_experiment(lab::parse_document(texts.back(), file));
       (language ? with_torch : without) = file;
@@ -189,15 +187,19 @@ class Run final : public Experiments {
     if (!with_torch.empty() && !without.empty())
       throw Error(with_torch + " is about a language model and " + without +
                   " is not; run them by two commands.");
-    if (!with_torch.empty()) start_torch_program(arguments_);
+    if (!with_torch.empty()) {
+      std::vector<std::string> arguments = typed();
+      arguments.insert(arguments.begin(), "run");
+      start_torch_program(arguments);
+    }
     std::vector<lab::Experiment> experiments;
     for (std::size_t i = 0; i < files_.size(); ++i)
       experiments.push_back(read(texts[i], files_[i], common));
-    run_all(experiments, common, command);
+    run_all(experiments, common);
   }
 
  private:
-  std::vector<std::string> files_, arguments_;
+  std::vector<std::string> files_;
 };
 
 }  // namespace

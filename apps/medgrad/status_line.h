@@ -1,4 +1,4 @@
-// How far a long command is, on standard error.
+// What a command says while it runs, on standard error: how far it is, and warnings.
 #pragma once
 
 #include <unistd.h>
@@ -41,5 +41,9 @@ class StatusLine {
   bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   Clock::time_point next_ = Clock::now() + interval();
 };
+
+inline void warn(const Common& common, const std::string& sentence) {
+  if (!common.quiet) std::fprintf(stderr, "medgrad: %s\n", sentence.c_str());
+}
 
 }  // namespace medgrad::app

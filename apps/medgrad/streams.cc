@@ -59,10 +59,6 @@ void Progress::row() {
   line_.write(std::to_string(rows_) + of + " rows");
 }
 
-void warn(const Common& common, const std::string& sentence) {
-  if (!common.quiet) std::fprintf(stderr, "medgrad: %s\n", sentence.c_str());
-}
-
 std::string non_finite_sentence(const std::string& where, std::size_t index, double value,
                                 const std::string& advice) {
   const std::string what = std::isnan(value) ? "nan" : text_of(value);

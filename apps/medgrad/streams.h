@@ -56,9 +56,6 @@ class Progress {
   std::size_t rows_ = 0;
 };
 
-// One line on standard error.
-void warn(const Common& common, const std::string& sentence);
-
 // Calls f with a zero of the element type: the way from a file's type to a template.
 template <class F>
 void with_element_type(ElementType type, F f) {

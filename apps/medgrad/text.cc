@@ -47,6 +47,33 @@ std::string columns(const std::vector<TextRow>& rows) {
   return text;
 }
 
+std::string command_line(std::string_view name, const std::vector<std::string>& arguments) {
+  constexpr std::string_view kWithValue[] = {"--out", "--threads", "--jobs", "--memory"};
+  constexpr std::string_view kFlags[] = {"--quiet", "--pdf", "--no-svg", "--resume"};
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.,:=/+@%";
+  std::string text = "medgrad ";
+  text.append(name);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const std::string_view option = std::string_view(argument).substr(0, argument.find('='));
+    if (std::ranges::count(kFlags, option) > 0) continue;
+    if (std::ranges::count(kWithValue, option) > 0) {
+      i += option.size() == argument.size() ? 1 : 0;
+      continue;
+    }
+    text.append(" ");
+    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
+      text.append(argument);
+      continue;
+    }
+    text.append("'");  // as a shell wants it
+    for (const char c : argument) text.append(c == '\'' ? "'\\''" : std::string(1, c));
+    text.append("'");
+  }
+  return text;
+}
+
 std::string duration(double seconds) {
   const auto whole = static_cast<long>(std::lround(std::max(0.0, seconds)));
   if (whole < 60) return std::to_string(whole).append(" s");

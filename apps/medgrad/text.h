@@ -1,4 +1,4 @@
-// Text for people: columns wrapped at the width of a terminal, times.
+// Text for people: columns wrapped at the width of a terminal, commands, times.
 #pragma once
 
 #include <string>
@@ -15,6 +15,10 @@ using TextRow = std::pair<std::string, std::string>;
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t indent);
 // "  left   right", the right column aligned and wrapped.
 [[nodiscard]] std::string columns(const std::vector<TextRow>& rows);
+// "medgrad train ptb --lr 1": the command as it was typed, for whoever wants the same numbers
+// again; without options that say where they go and how fast.
+[[nodiscard]] std::string command_line(std::string_view name,
+                                       const std::vector<std::string>& arguments);
 // 42 s, 3 min, 1 h 5 min.
 [[nodiscard]] std::string duration(double seconds);
 

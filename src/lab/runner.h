@@ -33,7 +33,7 @@ std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
                                      const RunOptions& options);
 
 // ---- For programs that have results of their own
-// ------------------------------------------------
+// -------------------------------------------------
 
 // An experiment that has been run, by whomever.
 struct Finished {

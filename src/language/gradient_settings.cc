@@ -153,7 +153,7 @@ std::string scaled_down(const Node& document) {
     keys.append(keys.empty() ? "" : "; ").append(key).append(" ");
     keys.append(here == nullptr ? "not given" : shown(*here));
     keys.append(" instead of ")
-        .append(key == "limit" && shown(value) == "0" ? "none" : shown(value));
+        .append(key.ends_with("limit") && shown(value) == "0" ? "none" : shown(value));
   }
   if (keys.empty()) return {};
   return std::string("Scaled down: ").append(keys).append("; --paper-scale runs the paper's.");

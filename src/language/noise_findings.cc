@@ -107,6 +107,21 @@ Claim component_claim(const torch::GradientNoise& noise, const std::string& wher
   return {std::move(claim), noise.components.quantiles->alpha.high < 2, noise.components.verdict()};
 }
 
+// An estimate of a tail index with the ends of its interval, as numbers for the results.
+void add_index(Results& r, std::string_view metric, std::size_t batch, double alpha,
+               const Interval& interval) {
+  const std::pair<const char*, double> values[] = {
+      {"", alpha}, {"_low", interval.low}, {"_high", interval.high}};
+  for (const auto& [suffix, value] : values) {
+    lab::Group group{.axes = {{"batch", static_cast<double>(batch)}},
+                     .metric = std::string(metric).append(suffix),
+                     .runs = 1,
+                     .values = {value}};
+    lab::summarise(group);
+    r.groups.push_back(std::move(group));
+  }
+}
+
 }  // namespace
 
 Histogram histogram(std::span<const double> values, std::size_t bins) {
@@ -141,6 +156,10 @@ void add_noise_findings(Results& r, const torch::GradientNoise& noise, std::size
                         bool several) {
   const std::string name = std::to_string(batch);
   const std::string where = several ? " (batch " + name + ")" : "";
+  if (noise.norms)
+    add_index(r, "tail_index_norms", batch, noise.norms->alpha, noise.norms->interval);
+  if (const auto& fit = noise.components.quantiles)
+    add_index(r, "tail_index_components", batch, fit->parameters.alpha, fit->alpha);
   const Histogram h = histogram(noise.errors);
   Panel counts{.id = "histogram",
                .title = "Histogram",

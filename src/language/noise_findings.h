@@ -32,7 +32,11 @@ struct QuantilePlot {
 // Error where all values are alike or there are fewer than 8.
 [[nodiscard]] QuantilePlot quantile_plot(std::span<const double> values);
 
-// The claims and figures of the noise at one batch size; `several` where there are others.
+// The claims and figures of the noise at one batch size; `several` where there are others. And, on
+// the axis `batch`, where there is enough to tell them by:
+//
+//     tail_index_norms       Hill's estimate for the errors, with _low and _high, its 95 % interval
+//     tail_index_components  of the stable law fitted to single components, the same way
 void add_noise_findings(lab::Results& results, const torch::GradientNoise& noise, std::size_t batch,
                         bool several);
 

@@ -165,7 +165,8 @@ class QuestionTask final : public Task {
     dev_set_ = text::read_squad(squad / "dev-v1.1.json");
     text::WordPiece tokenizer = text::WordPiece::read(checkpoint / "vocab.txt");
     make_features(tokenizer);
-    bert_ = torch::parse_bert_options(text::read_whole(checkpoint / "config.json"));
+    const auto config = checkpoint / "config.json";
+    bert_ = torch::parse_bert_options(text::read_whole(config), config.string());
     set_dropout();
     if (options_.size == Size::small) {
       make_small();

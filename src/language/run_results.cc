@@ -1,11 +1,13 @@
 // Training runs as results: groups, figures, and what the paper's discussion says about them.
+#include "language/run_results.h"
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/text.h"
 #include "lab/findings/lookup.h"
-#include "language/runs.h"
 
 namespace medgrad::language {
 namespace {
@@ -72,52 +74,82 @@ lab::Figure figure_of(const lab::Results& results, const std::vector<std::string
   return figure;
 }
 
-// "VClip improves over SGD-M": smaller final training loss, by the means over the seeds.
-lab::Claim compare(const lab::Results& results, std::string claim, std::string_view better,
-                   std::string_view worse) {
-  const double a = lab::mean_of(results, better, "training_loss"),
-               b = lab::mean_of(results, worse, "training_loss");
-  if (std::isnan(a) && std::isnan(b)) return lab::undecided(std::move(claim));
-  lab::Claim made{std::move(claim), !std::isnan(a) && !(b < a), {}};
-  made.evidence.append("final training loss ")
-      .append(lab::show(a))
-      .append(" (")
-      .append(better)
-      .append(") and ")
-      .append(lab::show(b))
-      .append(" (")
-      .append(worse)
-      .append(")");
+// "final training loss 5.1 (vclip) and diverged (sgd-m)."
+std::string both(const lab::Group& a, const lab::Group& b) {
+  std::string text = "final training loss ";
+  for (const lab::Group* const one : {&a, &b}) {
+    const double mean = one->last().mean;
+    text.append(one == &a ? "" : " and ")
+        .append(std::isnan(mean) ? "diverged" : lab::show(mean))
+        .append(" (")
+        .append(one->key)
+        .append(")");
+  }
+  return text.append(".");
+}
+
+// Compares two methods by their final training losses, means over the seeds; NaN where a method has
+// diverged. Undecided where one was not run, or both have diverged.
+lab::Claim compare(const lab::Results& results, std::string claim, std::string_view first,
+                   std::string_view second, bool (*holds)(double, double)) {
+  const lab::Group* const a = lab::find(results, first, "training_loss");
+  const lab::Group* const b = lab::find(results, second, "training_loss");
+  if (a == nullptr || b == nullptr) return lab::undecided(std::move(claim));
+  lab::Claim made{std::move(claim), {}, both(*a, *b)};
+  const double x = a->last().mean, y = b->last().mean;
+  if (!std::isnan(x) || !std::isnan(y)) made.holds = holds(x, y);
   return made;
 }
 
+bool is_better(double a, double b) { return !std::isnan(a) && !(b <= a); }
+bool is_worse(double a, double b) { return is_better(b, a); }
+bool is_on_par(double a, double b) { return std::fabs(a / b - 1) < 0.05; }
+
 void add_claims(const Task& task, lab::Results& results) {
-  const std::string_view name = task.info().name;
-  const bool on_squad = task.info().questions;
-  if (on_squad) {
-    const double a = lab::mean_of(results, "vclip", "training_loss"),
-                 b = lab::mean_of(results, "sgd-m", "training_loss");
-    lab::Claim claim{"VClip is on par with SGD-M (within 5 %)", {}, {}};
-    if (!std::isnan(a) && !std::isnan(b)) {
-      claim.holds = std::fabs(a / b - 1) < 0.05;
-      claim.evidence.append("final training loss ")
-          .append(lab::show(a))
-          .append(" and ")
-          .append(lab::show(b));
-    }
-    results.claims.push_back(std::move(claim));
+  const auto add = [&](const char* claim, std::string_view than, bool (*holds)(double, double)) {
+    results.claims.push_back(compare(results, claim, "vclip", than, holds));
+  };
+  if (task.info().questions) {
+    add("VClip is on par with SGD-M (within 5 %)", "sgd-m", is_on_par);
   } else {
-    results.claims.push_back(compare(results, "VClip improves over SGD-M", "vclip", "sgd-m"));
+    add("VClip improves over SGD-M", "sgd-m", is_better);
   }
-  results.claims.push_back(compare(results, "CClip performs worse than VClip", "vclip", "cclip"));
-  results.claims.push_back(
-      compare(results, "VClip does not close the gap to Adam", "adam", "vclip"));
-  if (name.starts_with("wikitext2"))
-    results.claims.push_back(
-        compare(results, "VClip performs worse than clipped-SGD", "clipped-sgd", "vclip"));
+  add("CClip performs worse than VClip", "cclip", is_better);
+  add("VClip does not close the gap to Adam", "adam", is_worse);
+  if (task.info().name.starts_with("wikitext2"))
+    add("VClip performs worse than clipped-SGD", "clipped-sgd", is_worse);
+}
+
+// The methods of the runs, in the order of their first run.
+std::vector<std::string> words_in(const std::vector<FinishedRun>& runs) {
+  std::vector<std::string> words;
+  for (const FinishedRun& run : runs)
+    if (std::ranges::find(words, run.key.method.word) == words.end())
+      words.push_back(run.key.method.word);
+  return words;
+}
+
+// Scores of a method after the last step at one rate.
+void add_final_scores(lab::Results& results, const std::vector<const FinishedRun*>& runs) {
+  const RunKey& key = runs.front()->key;
+  for (const auto& [name, ignored] : runs.front()->result.evaluations.front().scores) {
+    lab::Group group{.method = key.method.label,
+                     .key = key.method.key,
+                     .axes = {{"lr", key.lr}},
+                     .metric = std::string("final_").append(name),
+                     .runs = runs.size()};
+    for (const FinishedRun* const run : runs)
+      group.values.push_back(run->result.diverged
+                                 ? lab::kDiverged
+                                 : score(run->result.evaluations.back().scores, name));
+    lab::summarise(group);
+    results.groups.push_back(std::move(group));
+  }
 }
 
 }  // namespace
+
+std::string validation_score(const TaskInfo& info) { return info.questions ? "f1" : "valid_ppl"; }
 
 lab::Results results_of(const Task& task, const std::string& name,
                         const std::vector<FinishedRun>& runs, bool claims) {
@@ -125,12 +157,8 @@ lab::Results results_of(const Task& task, const std::string& name,
   results.experiment = name;
   results.title = std::string("Training: ").append(task.info().title);
   results.description = task.description();
-  std::vector<std::string> words;
-  for (const FinishedRun& run : runs)
-    if (std::ranges::find(words, run.key.method.word) == words.end())
-      words.push_back(run.key.method.word);
   std::string rates;
-  for (const std::string& word : words) {
+  for (const std::string& word : words_in(runs)) {
     double best = best_rate(runs, word);
     std::vector<const FinishedRun*> chosen;
     for (const FinishedRun& run : runs) {
@@ -149,8 +177,45 @@ lab::Results results_of(const Task& task, const std::string& name,
   }
   results.notes.push_back(std::string("Learning rates: ").append(rates).append("."));
   if (claims) add_claims(task, results);
-  const bool questions = task.info().questions;
-  results.figures.push_back(figure_of(results, {"training_loss", questions ? "f1" : "valid_ppl"}));
+  results.figures.push_back(figure_of(results, {"training_loss", validation_score(task.info())}));
+  return results;
+}
+
+lab::Results sweep_results(const Task& task, const std::string& name,
+                           const std::vector<FinishedRun>& runs) {
+  lab::Results results = results_of(task, name, runs, false);
+  results.title = std::string("Learning rates: ").append(task.info().title);
+  lab::Panel panel{.id = "rates",
+                   .title = "final training loss",
+                   .x = {.label = "learning rate", .log = true},
+                   .y = {.label = "training loss"}};
+  for (const std::string& word : words_in(runs)) {
+    std::map<double, std::vector<const FinishedRun*>> by_rate;
+    for (const FinishedRun& run : runs)
+      if (run.key.method.word == word && !run.result.evaluations.empty())
+        by_rate[run.key.lr].push_back(&run);
+    if (by_rate.empty()) continue;
+    for (const auto& [lr, of_rate] : by_rate) add_final_scores(results, of_rate);
+    panel.series.push_back(lab::over_axis(
+        results, by_rate.begin()->second.front()->key.method.label, "final_training_loss", "lr"));
+  }
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const lab::Series& series : panel.series) {
+    for (const double y : series.y) {
+      if (std::isnan(y)) continue;
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+  }
+  panel.y.log = most > 10 * least;  // within a decade a logarithmic axis has no numbers on it
+  results.figures.insert(results.figures.begin(),
+                         lab::Figure{.id = "rates",
+                                     .title = "Final training loss against the learning rate",
+                                     .caption = "Mean over the seeds that did not diverge, after "
+                                                "the last step; the band goes from the "
+                                                "smallest to the largest of them.",
+                                     .columns = 1,
+                                     .panels = {std::move(panel)}});
   return results;
 }
 

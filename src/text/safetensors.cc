@@ -54,15 +54,19 @@ Tensor tensor_of(const std::string& name, const Json& entry, std::string_view da
 
   Tensor tensor{
       .name = name, .type = std::string(type->name), .shape = {}, .elements = 1, .bytes = {}};
-  std::optional<std::size_t> elements = 1;
+  // Zeros aside: a shape like (2^63, 0) has no elements, but strides that nobody can count.
+  std::optional<std::size_t> extent = type->size;
+  bool empty = false;
   const Json::array_t& shape = list_of(shape_node, shape_at);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     tensor.shape.push_back(whole_number_of(shape[i], Place(shape_at, i)));
-    if (elements) elements = product(*elements, tensor.shape.back());
+    empty = empty || tensor.shape.back() == 0;
+    if (extent) extent = product(*extent, std::max<std::size_t>(tensor.shape.back(), 1));
   }
-  const std::optional<std::size_t> size = elements ? product(*elements, type->size) : std::nullopt;
-  if (!size) shape_at.fail("has more elements than there are bytes in the world.");
-  tensor.elements = *elements;
+  if (!extent || *extent >= std::size_t{1} << 63)
+    shape_at.fail("has more elements than there are bytes in the world.");
+  const std::size_t size = empty ? 0 : *extent;
+  tensor.elements = size / type->size;
 
   const Json::array_t& places = list_of(places_node, places_at);
   if (places.size() != 2)
@@ -73,9 +77,9 @@ Tensor tensor_of(const std::string& name, const Json& entry, std::string_view da
     places_at.fail("is " + std::to_string(begin) + " to " + std::to_string(end) +
                    ", where the data of the file has " + std::to_string(data.size()) + " bytes.");
   }
-  if (end - begin != *size) {
+  if (end - begin != size) {
     places_at.fail("has room for " + std::to_string(end - begin) + " bytes, where the shape " +
-                   shape_text(tensor) + " of " + tensor.type + " needs " + std::to_string(*size) +
+                   shape_text(tensor) + " of " + tensor.type + " needs " + std::to_string(size) +
                    ".");
   }
   tensor.bytes = data.substr(begin, end - begin);

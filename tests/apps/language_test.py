@@ -1,18 +1,33 @@
-"""Experiments on language models, on made-up data.
+"""Training of language models and experiments on them, on made-up data.
 
 Run by CTest as: language_test.py MEDGRAD. With MEDGRAD_DATA set nothing more is run: real data takes
 minutes.
 """
 
 import csv
+import io
 import json
 import os
+import random
+import signal
+import subprocess
+import time
 import unittest
 
-from command import CommandTest, content, run
+from command import MEDGRAD, CommandTest, content, run
 
 SMALL = ("synthetic", "--size", "small", "--batch", "8,16", "--limit", "12", "--steps", "40", "--no-svg",
          "--threads", "1")  # so small that sharing takes longer
+TRAIN = ("train", "synthetic", "--size", "small", "--batch", "8", "--evaluation-limit", "2", "--threads", "1",
+         "--quiet")
+SWEEP = ("sweep", "synthetic", "--size", "small", "--batch", "8", "--limit", "5", "--evaluation-limit", "1",
+         "--threads", "1", "--methods", "sgd-m,vclip", "--rates", "0.03..0.11", "--extend", "1")
+
+
+def csv_rows(text):
+    """The rows of a table, without the remarks below it."""
+    lines = [line for line in text.decode().splitlines() if not line.startswith("#")]
+    return list(csv.DictReader(io.StringIO("\n".join(lines))))
 
 
 class LanguageTest(CommandTest):
@@ -22,6 +37,179 @@ class LanguageTest(CommandTest):
             rows = list(csv.DictReader(file))
         return (json.loads(content(os.path.join(folder, "config.json"))),
                 json.loads(content(os.path.join(folder, "summary.json"))), rows)
+
+
+    def with_data(self, *arguments):
+        """Runs with the data of this test's folder only."""
+        return run(*arguments, env={**os.environ, "MEDGRAD_DATA": self.path("data"), "XDG_DATA_HOME": self.path("none")})
+
+    def bad_data(self, sentence, *arguments):
+        result = self.with_data(*arguments)
+        self.assertEqual(result.returncode, 2, result.stderr.decode())
+        self.assertRegex(result.stderr.decode(), r"^medgrad: [^\n]*" + sentence + r"[^\n]*\.\n$")
+
+    def make_ptb(self):
+        """Words in the place of the Penn Treebank's."""
+        os.makedirs(self.path("data/ptb"))
+        words = random.Random(1)
+        for part, lines in (("train", 300), ("valid", 30), ("test", 60)):
+            self.file(f"data/ptb/ptb.{part}.txt", "".join(
+                " ".join(f"w{words.randrange(50)}" for _ in range(20)) + "\n" for _ in range(lines)))
+
+    def stopped(self, *arguments, where):
+        """Ctrl-C once there is a line of metrics of a step; the exit code and what was said."""
+        process = subprocess.Popen([MEDGRAD, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and process.poll() is None:
+                if any(b'"event":"step"' in content(file) for file in where() if os.path.exists(file)):
+                    process.send_signal(signal.SIGINT)
+                    break
+                time.sleep(0.005)
+            output, error = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        return process.returncode, output, error.decode()
+
+
+class Train(LanguageTest):
+    def metrics(self, out):
+        """The lines of metrics.jsonl but for the clock."""
+        lines = [json.loads(line) for line in content(self.path(out + "/metrics.jsonl")).decode().splitlines()]
+        for line in lines:
+            line.pop("seconds", None)
+        return lines
+
+    def test_a_run(self):
+        text = self.good(*TRAIN, "--method", "vclip", "--lr", "1", "--limit", "10", "--epochs", "2", "--log-every", "5",
+                         "--out", self.path("run"))
+        rows = csv_rows(text)
+        self.assertEqual([(row["epoch"], row["step"]) for row in rows], [("0", "0"), ("1", "10"), ("2", "20")])
+        self.assertLess(float(rows[-1]["training_loss"]), float(rows[0]["training_loss"]))
+        lines = self.metrics("run")
+        self.assertEqual([line["step"] for line in lines if line["event"] == "step"], [5, 10, 15, 20])
+        # What is printed reads back to the same numbers.
+        evaluations = [line for line in lines if line["event"] == "evaluation"]
+        for row, line in zip(rows, evaluations, strict=True):
+            for score in ("training_loss", "train_ppl", "valid_ppl"):
+                self.assertEqual(float(row[score]), line[score])
+        config = json.loads(content(self.path("run/config.json")))
+        self.assertEqual({key: config[key] for key in ("task", "size", "batch", "limit", "lr", "seed")},
+                         {"task": "synthetic", "size": "small", "batch": 8, "limit": 10, "lr": 1, "seed": 0})
+        self.assertRegex(config["method"], "^vclip .*tau=0.1$")
+        self.assertTrue(os.path.exists(self.path("run/checkpoint.pt")))
+        self.bad("holds a run already; --resume", *TRAIN, "--lr", "1", "--limit", "10", "--out", self.path("run"))
+
+    def test_stopped_and_resumed(self):
+        long = (*TRAIN, "--method", "huber:mu=1.3:tau=0.1", "--lr", "0.1", "--limit", "60", "--steps", "150")
+        self.good(*long, "--out", self.path("whole"))
+        parts = ("--out", self.path("parts"))
+        code, output, error = self.stopped(*long, *parts, where=lambda: [self.path("parts/metrics.jsonl")])
+        self.assertEqual(code, 1)
+        self.assertEqual(error, "medgrad: stopped; the same command with --resume goes on.\n")
+        self.assertIn(b"epoch,step,training_loss", output)
+        whole = self.metrics("whole")
+        self.assertLess(len(self.metrics("parts")), len(whole))
+        self.bad("holds a run already", *long, *parts)
+        self.good(*long, "--resume", *parts)
+        self.assertEqual(self.metrics("parts"), whole)
+        self.assertEqual(content(self.path("parts/config.json")), content(self.path("whole/config.json")))
+
+    def test_mistakes(self):
+        out = ("--out", self.path("out"))
+        self.bad("TASK has to be named", "train", *out)
+        self.bad("'synthetik' is no task; the nearest is 'synthetic'", "train", "synthetik", *out)
+        for option, value, sentence in (
+                ("--method", "vclib", "nearest is 'vclip'"), ("--method", "huber", "no learning rate for huber; give one with --lr"),
+                ("--lr", "0", "--lr must be positive"), ("--factor", "1.5", "--factor is '1.5'; it must be from 0 to 1"),
+                ("--warmup", "-1", "--warmup is '-1'"), ("--checkpoint-every", "0", "--checkpoint-every is '0'"),
+                ("--epochs", "99999999999999", "too many"), ("--dropout", "1", "--dropout is '1'"),
+                ("--schedule", "cosin", "--schedule is 'cosin'")):
+            self.bad(sentence, *TRAIN, option, value, *out)
+        self.bad_data("ptb was not found", "train", "ptb", *out)
+
+    def test_damaged_checkpoint(self):
+        """What comes with a published model is checked before anything is made of it."""
+        paragraph = {"context": "a b c", "qas": [{"id": "1", "question": "b c", "answers": [
+            {"text": "b", "answer_start": 2}]}]}
+        squad = json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [paragraph]}]})
+        for folder in ("squad", "minilm-l6"):
+            os.makedirs(self.path("data/" + folder))
+        self.file("data/squad/train-v1.1.json", squad)
+        self.file("data/squad/dev-v1.1.json", squad)
+        self.file("data/minilm-l6/vocab.txt", "\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c")) + "\n")
+        self.file("data/minilm-l6/model.safetensors", b"\0")
+        for config, sentence in (('{"model_type": "bert", "vocab_size": 1000000000000}', "config.json: vocab_size is "),
+                                 ('{"model_type":\n"bert"', "config.json is no JSON: it ends in the middle")):
+            self.file("data/minilm-l6/config.json", config)
+            self.bad_data(sentence, "train", "squad", "--quiet", "--batch", "1", "--out", self.path("out"))
+
+
+class Sweep(LanguageTest):
+    def test_table_and_results(self):
+        text = self.good(*SWEEP, "--seeds", "2", "--schedule", "cosine", "--factor", "0", "--out", self.path("out"))
+        rows = csv_rows(text)
+        self.assertEqual([row["method"] for row in rows], ["sgd-m", "vclip"])
+        config, summary, values = self.results("out", "synthetic-sweep")
+        # FROM..TO begins and ends within.
+        tried = {one["method"].split()[0]: one["rates"] for one in config["methods"]}
+        for rates in tried.values():
+            self.assertIn(rates, ([0.0316, 0.1], [0.01, 0.0316, 0.1], [0.0316, 0.1, 0.316]))
+        self.assertEqual({key: config[key] for key in ("task", "size", "batch", "limit", "evaluation_limit", "epochs",
+                                                       "steps", "accumulate", "seeds", "dropout")},
+                         {"task": "synthetic", "size": "small", "batch": 8, "limit": 5, "evaluation_limit": 1,
+                          "epochs": 1, "steps": 0, "accumulate": 1, "seeds": 2, "dropout": 0.2})
+        self.assertEqual((config["lr_schedule"]["kind"], config["lr_schedule"]["factor"]), ("cosine", 0))
+        for row, label, rates in zip(rows, ("SGD-M", "VClip"), tried.values(), strict=True):
+            final = [one for one in summary["rows"] if one["method"] == label and one["metric"] == "final_training_loss"]
+            self.assertEqual([one["lr"] for one in final], rates)
+            best = min(final, key=lambda one: one["mean"])
+            self.assertEqual((float(row["lr"]), float(row["training_loss"])), (best["lr"], best["mean"]))
+            self.assertEqual((best["n"], best["diverged"]), (2, 0))
+            edge = {rates[0]: "smallest", rates[-1]: "largest"}.get(best["lr"], "")
+            self.assertEqual(row["edge"], edge)
+            self.assertEqual(f"# {row['method']}: the best rate is the {edge}".encode() in text, edge != "")
+        self.assertEqual(sum(row["metric"] == "final_training_loss" for row in values),
+                         2 * sum(map(len, tried.values())))
+        figures = json.loads(content(self.path("out/synthetic-sweep/figures.json")))["figures"]
+        self.assertEqual([figure["id"] for figure in figures], ["rates", "training"])
+        page = content(self.path("out/index.html"))
+        self.assertIn(b"medgrad sweep synthetic --size small", page)
+        self.assertIn(b"--schedule cosine --factor 0", page)
+
+    def test_goes_on(self):
+        """Stopped and started again, or started twice: the same output, and nothing is run twice."""
+        steps = (*SWEEP, "--steps", "40", "--quiet")
+        out = ("--out", self.path("out"))
+        runs = self.path("out/runs")
+        code, output, error = self.stopped(*steps, *out, where=lambda: [
+            os.path.join(runs, run, "metrics.jsonl") for run in (os.listdir(runs) if os.path.exists(runs) else ())])
+        self.assertEqual((code, output, error), (1, b"", "medgrad: stopped; the same command goes on.\n"))
+        self.assertEqual(os.listdir(self.path("out")), ["runs"])
+        first = self.good(*steps, *out)
+        when = {run: os.stat(os.path.join(runs, run, "metrics.jsonl")).st_mtime_ns for run in os.listdir(runs)}
+        self.assertEqual(self.good(*steps, *out), first)
+        for run_name, at in when.items():
+            self.assertEqual(os.stat(os.path.join(runs, run_name, "metrics.jsonl")).st_mtime_ns, at, run_name)
+        whole = self.good(*steps, "--out", self.path("whole"))
+        self.assertEqual(csv_rows(whole), csv_rows(first))
+        for file in ("config.json", "results.csv", "summary.json"):
+            self.assertEqual(content(self.path("whole/synthetic-sweep/" + file)),
+                             content(self.path("out/synthetic-sweep/" + file)), file)
+
+    def test_mistakes(self):
+        out = ("--out", self.path("out"))
+        for option, value, sentence in (
+                ("--methods", "vclip,vclip:tau=0.1", "--methods names vclip:tau=0.1 twice"),
+                ("--methods", ",", "--methods names no method"),
+                ("--rates", "4..9", r"--rates is '4\.\.9'; there is no 10\^\(j/2\)"), ("--rates", "1..0.1", "--rates"),
+                ("--rates", ",", "--rates is ','"), ("--rates", "1,0", "--rates holds 0"), ("--rates", "1,1", "--rates holds 1 twice"),
+                ("--accumulate", "1000000", "fewer batches than one step")):
+            self.bad(sentence, "sweep", "synthetic", "--size", "small", "--quiet", option, value, *out)
+        os.makedirs(self.path("taken/synthetic-sweep"))
+        self.file("taken/synthetic-sweep/letter.txt", "mine")
+        self.bad("is no result folder", *SWEEP, "--quiet", "--out", self.path("taken"))
+        self.assertEqual(os.listdir(self.path("taken")), ["synthetic-sweep"])  # nothing was run
 
 
 class Gradients(LanguageTest):
@@ -64,10 +252,7 @@ class Gradients(LanguageTest):
             self.bad(sentence, "gradients", "synthetic", option, value, *out)
         self.file("place", "no folder")
         self.bad("place", "gradients", *SMALL, "--out", self.path("place"))
-        missing = run("gradients", "ptb", *out, env={**os.environ, "MEDGRAD_DATA": self.folder.name,
-                                                     "XDG_DATA_HOME": self.folder.name})
-        self.assertEqual(missing.returncode, 2)
-        self.assertRegex(missing.stderr.decode(), r"^medgrad: [^\n]*ptb[^\n]*\.\n$")
+        self.bad_data("ptb was not found", "gradients", "ptb", *out)
 
 
 class Reproduce(LanguageTest):
@@ -83,6 +268,53 @@ class Reproduce(LanguageTest):
         self.assertEqual([claim["claim"] for claim in summary["claims"]],
                          ["CClip falls fastest, then VClip", "momentum is lowest in the long run",
                           "the speed gap grows with the batch size"])
+
+    def test_training(self):
+        """Each kind of experiment has options of its own."""
+        self.make_ptb()
+        small = ("reproduce", "train-ptb", "--size", "small", "--batch", "4", "--limit", "6", "--evaluation-limit", "1",
+                 "--no-svg", "--jobs", "1", "--quiet")
+        done = self.with_data(*small, "--methods", "vclip,sgd-m", "--seeds", "2", "--steps", "5", "--seed", "3", "--out",
+                              self.path("out"))
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        config, summary, rows = self.results("out", "train-ptb")
+        self.assertEqual({key: config[key] for key in ("methods", "seeds", "seed", "steps", "batch", "limit", "size")},
+                         {"methods": ["vclip", "sgd-m"], "seeds": 2, "seed": 3, "steps": 5, "batch": 4, "limit": 6,
+                          "size": "small"})
+        # The paper's rates of the methods named.
+        self.assertEqual({(row["method"], row["lr"], row["n"]) for row in summary["rows"]}, {("VClip", 3.16, 2), ("SGD-M", 1, 2)})
+        self.assertEqual({row["run"] for row in rows}, {"0", "1"})
+        self.assertEqual([(claim["claim"], claim["holds"] is None) for claim in summary["claims"]],
+                         [("VClip improves over SGD-M", False), ("CClip performs worse than VClip", True),
+                          ("VClip does not close the gap to Adam", True)])
+        self.assertIn("size small instead of paper; limit 6 instead of none; evaluation_limit 1 instead of none; seeds 2",
+                      " ".join(summary["notes"]))
+        page = content(self.path("out/index.html"))
+        self.assertIn(b"medgrad reproduce train-ptb --size small --batch 4 --limit 6", page)
+        self.assertIn(b"--seed 3", page)
+        done = self.with_data(*small, "--methods", "huber:mu=2", "--lr", "0.5", "--epochs", "1", "--out", self.path("other"))
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        _, summary, _ = self.results("other", "train-ptb")
+        self.assertEqual({row["lr"] for row in summary["rows"]}, {0.5})
+
+        again = self.with_data("run", self.path("out/train-ptb/config.json"), "--seeds", "1", "--seed", "4", "--no-svg",
+                               "--jobs", "1", "--quiet", "--out", self.path("again"))
+        self.assertEqual(again.returncode, 0, again.stderr.decode())
+        config, _, _ = self.results("again", "train-ptb")
+        self.assertEqual((config["seeds"], config["seed"]), (1, 4))
+        self.assertIn(b"config.json --seeds 1 --seed 4", content(self.path("again/index.html")))
+
+    def test_options_that_do_not_apply(self):
+        out = ("--out", self.path("out"))
+        for name, option, sentence in (
+                ("train-ptb", ("--tau", "0.1"), "--tau does not apply to train-ptb"),
+                ("train-ptb", ("--noise",), "--noise does not apply to train-ptb"),
+                ("fixed-ptb", ("--epochs", "3"), "--epochs does not apply to fixed-ptb"),
+                ("train-ptb", ("--batch", "8,16"), "--batch is '8,16'"),
+                ("train-ptb", ("--lr", "1,2"), "--lr has 2 learning rates for 5 methods"),
+                ("train-ptb", ("--methods", "huber"), "--methods names huber, for which the paper has no learning rate"),
+                ("train-ptb", ("--jobs", "2", "--threads", "2"), "--jobs and --threads")):
+            self.bad(sentence, "reproduce", name, *option, *out)
 
     def test_names(self):
         listed = json.loads(self.good("list", "experiments", "--format", "json"))["experiments"]

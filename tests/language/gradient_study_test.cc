@@ -176,6 +176,39 @@ TEST(Findings, QuantilePlotTellsHeavyTails) {
   EXPECT_THROW((void)quantile_plot(std::vector<double>{1, 2}), Error);
 }
 
+// The tail indices of the verdicts are numbers of the results too.
+TEST(Findings, TailIndicesAreMetrics) {
+  constexpr std::size_t kBatches = 60, kDimension = 40;
+  const std::vector<double> mean(kDimension);
+  torch::NoiseMeter meter(mean, kBatches);
+  std::vector<double> g(kDimension);
+  for (std::size_t k = 0; k < kBatches; ++k) {
+    Philox(3, k).fill_normal(g);
+    for (double& x : g) x *= std::exp(std::fabs(g[0]));  // rows of different size: heavier tails
+    meter.add(std::span<const double>(g));
+  }
+  const torch::GradientNoise noise = meter.finish();
+  Results r;
+  add_noise_findings(r, noise, 8, false);
+  const auto value = [&](const char* metric) {
+    return lab::mean_of(r, "", metric, {{"batch", 8.0}});
+  };
+  ASSERT_TRUE(noise.norms && noise.components.quantiles);
+  EXPECT_EQ(value("tail_index_norms"), noise.norms->alpha);
+  EXPECT_EQ(value("tail_index_norms_low"), noise.norms->interval.low);
+  EXPECT_EQ(value("tail_index_norms_high"), noise.norms->interval.high);
+  EXPECT_EQ(value("tail_index_components"), noise.components.quantiles->parameters.alpha);
+  EXPECT_LE(value("tail_index_components_low"), value("tail_index_components"));
+  EXPECT_GE(value("tail_index_components_high"), value("tail_index_components"));
+
+  Results few;  // too few to say anything of their norms
+  torch::GradientNoise of_few = noise;
+  of_few.norms.reset();
+  add_noise_findings(few, of_few, 8, false);
+  EXPECT_EQ(lab::find(few, "", "tail_index_norms"), nullptr);
+  EXPECT_NE(lab::find(few, "", "tail_index_components"), nullptr);
+}
+
 constexpr auto kSmall = R"({"experiment": "mine", "kind": "gradients", "task": "synthetic",
   "size": "small", "batch": [8, 16], "tau": [0.01, 0.1], "steps": 30, "limit": 10, "noise": true,
   "paper_scale": {"limit": 0}})";

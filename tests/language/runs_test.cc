@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 
 #include "io/temporary_folder.h"
+#include "lab/findings/lookup.h"
+#include "language/run_results.h"
 #include "medgrad/error.h"
 
 namespace medgrad::language {
@@ -129,6 +132,69 @@ TEST(RunResults, CheckThePapersStatements) {
   for (const lab::Claim& claim : results.claims) EXPECT_EQ(claim.holds, true) << claim.claim;
   EXPECT_NE(results.notes.front().find("clipped-SGD 1 (1 diverged)"), std::string::npos)
       << results.notes.front();
+}
+
+// A method that was not run says nothing; one that has diverged is worse than any that has not.
+TEST(RunResults, ClaimsNeedTheirMethods) {
+  using Holds = std::vector<std::optional<bool>>;
+  const std::unique_ptr<Task> words = open_task("synthetic", {.size = Size::small}),
+                              questions = open_task("synthetic-questions", {.size = Size::small});
+  const auto judged = [](const Task& task, const std::vector<FinishedRun>& runs) {
+    Holds holds;
+    for (const lab::Claim& claim : results_of(task, "mine", runs, true).claims)
+      holds.push_back(claim.holds);
+    return holds;
+  };
+  constexpr std::nullopt_t unknown = std::nullopt;
+  // VClip against SGD-M, CClip and Adam.
+  EXPECT_EQ(judged(*words, {made("vclip", 1, 0, 5)}), (Holds{unknown, unknown, unknown}));
+  EXPECT_EQ(judged(*words, {made("adam", 1, 0, 5)}), (Holds{unknown, unknown, unknown}));
+  EXPECT_EQ(judged(*words, {made("vclip", 1, 0, 5), made("sgd-m", 1, 0, 1, true)}),
+            (Holds{true, unknown, unknown}));
+  EXPECT_EQ(judged(*words, {made("vclip", 1, 0, 5, true), made("sgd-m", 1, 0, 6),
+                            made("cclip", 1, 0, 6), made("adam", 1, 0, 6)}),
+            (Holds{false, false, true}));
+  EXPECT_EQ(judged(*words, {made("vclip", 1, 0, 5, true), made("sgd-m", 1, 0, 6, true)}),
+            (Holds{unknown, unknown, unknown}));
+  EXPECT_EQ(judged(*words, {made("vclip", 1, 0, 5), made("sgd-m", 1, 0, 5)}),
+            (Holds{false, unknown, unknown}));
+  EXPECT_EQ(judged(*questions, {made("vclip", 1, 0, 5), made("sgd-m", 1, 0, 5.2)}),
+            (Holds{true, unknown, unknown}));
+  EXPECT_EQ(judged(*questions, {made("vclip", 1, 0, 5), made("sgd-m", 1, 0, 5.2, true)}),
+            (Holds{false, unknown, unknown}));
+  EXPECT_EQ(judged(*questions, {made("sgd-m", 1, 0, 5.2)}), (Holds{unknown, unknown, unknown}));
+}
+
+// Every rate that was tried is there, whatever the order in which the grid grew.
+TEST(RunResults, SweepsHaveAGroupPerRate) {
+  const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small});
+  const std::vector<FinishedRun> runs = {
+      made("vclip", 1, 0, 5),       made("vclip", 1, 1, 7),       made("vclip", 3.16, 0, 9, true),
+      made("vclip", 0.316, 0, 5.5), made("vclip", 0.316, 1, 5.7), made("adam", 0.001, 0, 4)};
+  const lab::Results results = sweep_results(*task, "mine", runs);
+  const auto* const at_one = lab::find(results, "vclip", "final_training_loss", {{"lr", 1.0}});
+  ASSERT_NE(at_one, nullptr);
+  EXPECT_EQ(at_one->values, (std::vector<double>{5, 7}));
+  EXPECT_EQ(at_one->last().mean, 6);
+  const auto* const diverged = lab::find(results, "vclip", "final_training_loss", {{"lr", 3.16}});
+  ASSERT_NE(diverged, nullptr);
+  EXPECT_EQ(diverged->last().diverged, 1U);
+  EXPECT_NEAR(lab::mean_of(results, "vclip", "final_valid_ppl", {{"lr", 0.316}}), 560, 1e-9);
+  EXPECT_NE(lab::find(results, "adam", "final_training_loss", {{"lr", 0.001}}), nullptr);
+  ASSERT_EQ(results.figures.front().id, "rates");
+  const lab::Panel& panel = results.figures.front().panels.front();
+  EXPECT_TRUE(panel.x.log);
+  EXPECT_FALSE(panel.y.log);  // losses from 4 to 6
+  ASSERT_EQ(panel.series.size(), 2U);
+  EXPECT_EQ(panel.series[0].x, (std::vector<double>{0.316, 1, 3.16}));
+  EXPECT_TRUE(std::isnan(panel.series[0].y[2]));
+  const lab::Results wide =
+      sweep_results(*task, "mine", {made("vclip", 1, 0, 0.5), made("vclip", 10, 0, 6)});
+  EXPECT_TRUE(wide.figures.front().panels.front().y.log);
+  // Curves are those of the best rate.
+  const auto* const curve = lab::find(results, "vclip", "training_loss");
+  ASSERT_NE(curve, nullptr);
+  EXPECT_EQ(curve->last().mean, 5.6);
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <stdexcept>
+
+#include "torch/failure.h"
 
 namespace medgrad::torch {
 namespace {
@@ -56,6 +59,28 @@ TEST(TorchRuntime, FastCodeOfTheBlasMultipliesAlike) {
   }
   use_fast_blas();
   EXPECT_EQ(runtime().kernels, found.kernels);
+}
+
+// What a program says of a failure inside libtorch: a sentence, whatever the failure.
+TEST(TorchRuntime, FailuresAreOneSentence) {
+  const auto said = [](auto fails) -> std::string {
+    try {
+      fails();
+    } catch (const std::exception& failure) {
+      return sentence_of(failure);
+    }
+    return "nothing failed";
+  };
+  EXPECT_EQ(said([] { (void)at::empty({std::int64_t{1} << 58}, at::kFloat); }),
+            "there is not enough memory: 1073741824 GiB were asked for at once.");
+  EXPECT_EQ(said([] {
+              (void)at::mm(at::zeros({2, 3}), at::zeros({2, 3}));
+            }),
+            "libtorch: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3).");
+  const std::string text = said([] { (void)at::zeros({2}).expand({3}); });
+  EXPECT_TRUE(text.starts_with("libtorch: ") && text.ends_with(".")) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+  EXPECT_EQ(said([] { throw std::runtime_error("stopped."); }), "stopped.");
 }
 
 }  // namespace

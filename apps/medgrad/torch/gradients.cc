@@ -2,7 +2,9 @@
 #include "language/gradient_settings.h"
 #include "language/task_table.h"
 #include "medgrad/error.h"
+#include "text.h"
 #include "torch/commands.h"
+#include "torch/experiment_options.h"
 #include "torch/experiments.h"
 
 namespace medgrad::app {
@@ -18,8 +20,16 @@ class Gradients final : public LanguageExperiments {
   std::string_view usage() const override { return "TASK [options]"; }
   void declare(Options& options) override {
     options.argument("TASK", task_, "a language task (medgrad list tasks)");
-    settings_.declare(options);
+    settings_.declare(options, ExperimentOptions::Offered::of_gradients);
     LanguageExperiments::declare(options);
+  }
+  std::string details() const override {
+    return "\n" +
+           wrapped(
+               "Without options: the paper's batch size, momentum, vclip and cclip with tau 0.01 "
+               "over 400 steps, no dropout, and no noise.",
+               0) +
+           "\n";
   }
   void run(const Common& common) override {
     if (task_.empty()) throw Error("TASK is missing: which one? See medgrad list tasks.");
@@ -32,8 +42,7 @@ class Gradients final : public LanguageExperiments {
     lab::Node document = language::to_document(settings);
     settings_.apply(document, common);
     check(document);
-    run_all({{"the settings", document}}, common,
-            std::string("medgrad gradients ").append(task_).append(settings_.given(common)));
+    run_all({{"the settings", document}}, common);
   }
 
  private:
@@ -50,7 +59,7 @@ class Gradients final : public LanguageExperiments {
   }
 
   std::string task_;
-  GradientOptions settings_;
+  ExperimentOptions settings_;
 };
 
 }  // namespace

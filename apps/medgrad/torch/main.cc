@@ -2,6 +2,7 @@
 #include "medgrad/torch/runtime.h"
 #include "program.h"
 #include "torch/commands.h"
+#include "torch/failure.h"
 
 namespace medgrad::app {
 namespace {
@@ -23,5 +24,6 @@ Commands torch_commands() {
 int main(int argc, char** argv) {
   medgrad::torch::keep_memory();
   medgrad::torch::use_fast_blas();
-  return medgrad::app::run_program(medgrad::app::torch_commands(), {argv + 1, argv + argc});
+  return medgrad::app::run_program(medgrad::app::torch_commands(), {argv + 1, argv + argc},
+                                   medgrad::torch::sentence_of);
 }

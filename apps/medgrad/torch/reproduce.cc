@@ -7,7 +7,9 @@
 #include "lab/experiments.h"
 #include "language/gradient_settings.h"
 #include "medgrad/error.h"
+#include "text.h"
 #include "torch/commands.h"
+#include "torch/experiment_options.h"
 #include "torch/experiments.h"
 
 namespace medgrad::app {
@@ -26,18 +28,23 @@ class Reproduce final : public LanguageExperiments {
     options.flag("--paper-scale", paper_scale_, "the paper's sizes: hours to days on a CPU");
     options.flag("--print", print_, "print the experiments' files instead, to edit and run");
     LanguageExperiments::declare(options);
-    settings_.declare(options);
+    settings_.declare(options, ExperimentOptions::Offered::all);
   }
   std::string details() const override {
-    return "\nOptions that change settings apply to all experiments named.\n";
+    return "\n" +
+           wrapped(
+               "Settings that are not given are those of the experiment's file (--print). Given, "
+               "they "
+               "apply to all experiments named: those on gradients (fixed-*, noise-*) and those on "
+               "training (train-*).",
+               0) +
+           "\n";
   }
   void run(const Common& common) override {
     if (names_.empty())
       throw Error("NAME is missing: which experiment? See medgrad list experiments.");
     std::vector<NamedDocument> documents;
-    std::string command = "medgrad reproduce";
     for (const std::string& name : names_) {
-      command.append(" ").append(name);
       const lab::BuiltIn& one = lab::find_built_in(name);
       if (print_) {
         std::cout << one.text;
@@ -52,14 +59,13 @@ class Reproduce final : public LanguageExperiments {
       settings_.apply(document, common);
       documents.emplace_back(file, std::move(document));
     }
-    if (paper_scale_) command.append(" --paper-scale");
-    if (!print_) run_all(documents, common, command.append(settings_.given(common)));
+    if (!print_) run_all(documents, common);
   }
 
  private:
   std::vector<std::string> names_;
   bool paper_scale_ = false, print_ = false;
-  GradientOptions settings_;
+  ExperimentOptions settings_;
 };
 
 class Run final : public LanguageExperiments {
@@ -72,28 +78,26 @@ class Run final : public LanguageExperiments {
   void declare(Options& options) override {
     options.arguments("FILE", files_, "experiments");
     LanguageExperiments::declare(options);
+    settings_.declare(options, ExperimentOptions::Offered::seeds);
   }
   void run(const Common& common) override {
     if (files_.empty()) throw Error("FILE is missing: which experiment? See medgrad run --help.");
     std::vector<NamedDocument> documents;
-    std::string command = "medgrad run";
     for (const std::string& file : files_) {
-      command.append(" ").append(file);
       std::ifstream in(file, std::ios::binary);
       if (!in || std::filesystem::is_directory(file))
         throw Error(std::string(file).append(" cannot be read."));
       const std::string text((std::istreambuf_iterator<char>(in)),
                              std::istreambuf_iterator<char>());
       documents.emplace_back(file, lab::parse_document(text, file));
-      if (!common.seed.empty())
-        language::put(documents.back().second, "seed",
-                      {static_cast<double>(to_whole_number("--seed", common.seed, 0)), 1});
+      settings_.apply(documents.back().second, common);
     }
-    run_all(documents, common, command);
+    run_all(documents, common);
   }
 
  private:
   std::vector<std::string> files_;
+  ExperimentOptions settings_;
 };
 
 }  // namespace

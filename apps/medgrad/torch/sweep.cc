@@ -1,11 +1,18 @@
 // medgrad sweep TASK: which learning rate is best, for each of several methods.
-#include <cstdio>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <iostream>
+#include <set>
 
+#include "core/text.h"
+#include "lab/findings/lookup.h"
 #include "lab/runner.h"
 #include "language/json.h"
+#include "language/run_results.h"
 #include "language/runs.h"
 #include "medgrad/error.h"
+#include "text.h"
 #include "torch/commands.h"
 #include "torch/progress.h"
 #include "torch/task_choice.h"
@@ -19,12 +26,18 @@ class Sweep final : public Command {
   std::string_view summary() const override { return "tune the learning rates of several methods"; }
   std::string_view usage() const override { return "TASK [--methods LIST] [options]"; }
   std::string details() const override {
-    return task_.help() +
-           "\nRates are 10^(j/2), around the paper's unless --rates says otherwise; where the best "
-           "of a method is at "
-           "an edge, the grid grows there. The best has the smallest final training loss, on "
-           "average over the "
-           "seeds. A sweep that was stopped goes on when it is started again.\n";
+    return task_.help() + "\n" +
+           wrapped(
+               "Rates are 10^(j/2), around the paper's unless --rates says otherwise; where the "
+               "best of a "
+               "method is at an edge, the grid grows there. The best has the smallest final "
+               "training "
+               "loss, on average over the seeds. What is printed is one row per method at its best "
+               "rate; "
+               "results.csv has every rate. A sweep that was stopped goes on when it is started "
+               "again.",
+               0) +
+           "\n";
   }
   void declare(Options& options) override {
     task_.declare(options);
@@ -36,94 +49,176 @@ class Sweep final : public Command {
     options.value("--out", out_, "DIR", "where runs and the report go (default sweeps/TASK)");
   }
 
+  void start(std::vector<std::string> arguments) override {
+    command_ = command_line(name(), arguments);
+    Command::start(std::move(arguments));
+  }
+
   void run(const Common& common) override {
     language::SweepOptions sweep;
-    for (const std::string& word : language::words_of(methods_))
-      sweep.methods.push_back(language::parse_method(word));
-    if (sweep.methods.empty()) throw Error("--methods names no method.");
+    sweep.methods = methods();
     sweep.rates = rates();
     sweep.seeds = static_cast<std::size_t>(to_whole_number("--seeds", seeds_, 1));
+    if (!common.seed.empty()) sweep.seed = to_whole_number("--seed", common.seed, 0);
     sweep.extensions = static_cast<std::size_t>(to_whole_number("--extend", extend_, 0));
     language::RunsOptions options;
     run_.put(options.base);
     const std::unique_ptr<language::Task> task = task_.open(common);
-    const std::string out = out_.empty() ? "sweeps/" + task_.name() : out_;
+    const std::string name = task_.name() + "-sweep",
+                      out = out_.empty() ? "sweeps/" + task_.name() : out_;
     options.folder = out;
+    const bool was_there = std::filesystem::exists(out);
+    // Better now than after hours.
+    std::vector<lab::ResultFolder> folders = lab::open_folders(out, {name});
     if (!common.quiet) std::cerr << task->description() << "\n";
     std::vector<language::FinishedRun> runs;
-    {
+    try {
       StepBar bar(common);
       options.stop = &stop_requested();
       options.progress = [&](const language::RunKey& key, const language::TrainingProgress& p) {
         bar.show(p, label(key));
       };
-      try {
-        runs = language::sweep(*task, sweep, options);
-      } catch (const language::Interrupted&) {
-        throw std::runtime_error("stopped; the same command goes on.");
-      }
+      runs = language::sweep(*task, sweep, options);
+    } catch (const language::Interrupted&) {
+      throw std::runtime_error("stopped; the same command goes on.");
+    } catch (...) {
+      folders.clear();
+      std::error_code ignored;
+      if (!was_there) std::filesystem::remove(out, ignored);
+      throw;
     }
-    print(runs, sweep);
-    const std::string name = task_.name() + "-sweep";
-    lab::write_results({{language::results_of(*task, name, runs, false), config(*task, sweep)}},
-                       {.out = out, .command = "medgrad sweep " + task_.name()});
+    const lab::Results results = language::sweep_results(*task, name, runs);
+    print(*task, sweep, runs, results);
+    lab::write_results({{results, config(*task, sweep, options.base, runs)}}, std::move(folders),
+                       {.out = out, .command = command_, .warn = [&](const std::string& sentence) {
+                          warn(common, sentence);
+                        }});
+    std::cout << "# runs and report: " << out << "\n";
   }
 
  private:
-  static std::string config(const language::Task& task, const language::SweepOptions& sweep) {
-    language::Json json = {
-        {"task", task.info().name}, {"seeds", sweep.seeds}, {"rates", sweep.rates}};
-    for (const language::Method& method : sweep.methods) json["methods"].push_back(method.line);
-    return json.dump(2).append("\n");
+  [[nodiscard]] std::vector<language::Method> methods() const {
+    std::vector<language::Method> all;
+    for (const std::string& word : language::words_of(methods_)) {
+      all.push_back(language::parse_method(word));
+      if (std::ranges::count(all, all.back().line, &language::Method::line) > 1)
+        throw Error("--methods names " + word + " twice.");
+    }
+    if (all.empty()) throw Error("--methods names no method.");
+    return all;
   }
 
-  static std::string label(const language::RunKey& key) {
-    char rate[32];
-    std::snprintf(rate, sizeof rate, "%g", key.lr);
-    return key.method.word + ", lr " + rate + ", seed " + std::to_string(key.seed);
-  }
-
+  // None: around the paper's.
   [[nodiscard]] std::vector<double> rates() const {
     std::vector<double> all;
     if (const std::size_t dots = rates_.find(".."); dots != std::string::npos) {
       const double from = to_number("--rates", rates_.substr(0, dots)),
                    to = to_number("--rates", rates_.substr(dots + 2));
-      if (!(from > 0 && to >= from && to < 1e30)) throw Error("--rates needs 0 < FROM <= TO.");
-      for (double lr = language::half_decade(from); lr <= to * 1.001;
-           lr = language::half_decade(lr, 1))
-        all.push_back(lr);
+      if (!(from >= kSmallest && to >= from && to <= kLargest))
+        throw Error("--rates is '" + rates_ +
+                    "'; it must be FROM..TO with 1e-30 <= FROM <= TO <= 1e30.");
+      // The grid has three digits: 3.16 stands for 3.1623 too.
+      double lr = language::half_decade(from);
+      if (lr < from * 0.999) lr = language::half_decade(lr, 1);
+      for (; lr <= to * 1.001; lr = language::half_decade(lr, 1)) all.push_back(lr);
+      if (all.empty())
+        throw Error("--rates is '" + rates_ + "'; there is no 10^(j/2) between the two.");
       return all;
     }
     for (const std::string& word : language::words_of(rates_)) {
-      all.push_back(to_number("--rates", word));
-      if (!(all.back() > 0))
-        throw Error("--rates holds " + word + "; a learning rate is positive.");
+      const double lr = to_number("--rates", word);
+      if (!(lr >= kSmallest && lr <= kLargest))
+        throw Error("--rates holds " + word + "; a learning rate is from 1e-30 to 1e30.");
+      if (std::ranges::count(all, lr) > 0) throw Error("--rates holds " + word + " twice.");
+      all.push_back(lr);
     }
+    if (all.empty() && !rates_.empty())
+      throw Error("--rates is '" + rates_ + "', which holds no rate.");
     return all;
   }
 
-  static void print(const std::vector<language::FinishedRun>& runs,
-                    const language::SweepOptions& sweep) {
-    std::cout << "method,lr,seed,training_loss,best\n";
-    for (const language::Method& method : sweep.methods) {
-      const double best = language::best_rate(runs, method.word);
-      for (const language::FinishedRun& run : runs) {
-        if (run.key.method.word != method.word) continue;
-        std::cout << method.word << "," << run.key.lr << "," << run.key.seed << ",";
-        if (run.result.diverged) {
-          std::cout << "diverged";
-        } else {
-          std::cout << run.final_loss();
-        }
-        std::cout << "," << (run.key.lr == best ? "*" : "") << "\n";
-      }
-    }
+  // All rates of a method that were tried, in order.
+  static std::set<double> tried(const std::vector<language::FinishedRun>& runs,
+                                const language::Method& method) {
+    std::set<double> all;
+    for (const language::FinishedRun& run : runs)
+      if (run.key.method.word == method.word) all.insert(run.key.lr);
+    return all;
   }
 
+  static language::Json json_of(const Schedule& schedule) {
+    return {{"kind", schedule_name(schedule.kind)},
+            {"factor", schedule.factor},
+            {"every", schedule.every},
+            {"warmup", schedule.warmup}};
+  }
+
+  static std::string config(const language::Task& task, const language::SweepOptions& sweep,
+                            const language::TrainingOptions& base,
+                            const std::vector<language::FinishedRun>& runs) {
+    const language::TaskOptions& of = task.options();
+    const language::TaskInfo& info = task.info();
+    language::Json json = {{"experiment", std::string(info.name).append("-sweep")},
+                           {"kind", "sweep"},
+                           {"task", info.name},
+                           {"size", of.size == language::Size::paper ? "paper" : "small"},
+                           {"batch", of.batch},
+                           {"dropout", of.dropout.value_or(info.dropout)},
+                           {"limit", of.limit},
+                           {"evaluation_limit", of.evaluation_limit},
+                           {"epochs", base.epochs},
+                           {"steps", base.steps},
+                           {"accumulate", base.accumulate == 0 ? info.accumulate : base.accumulate},
+                           {"lr_schedule", json_of(base.lr_schedule)},
+                           {"tau_schedule", json_of(base.tau_schedule)},
+                           {"seeds", sweep.seeds},
+                           {"seed", sweep.seed},
+                           {"extend", sweep.extensions},
+                           {"methods", language::Json::array()}};
+    for (const language::Method& method : sweep.methods)
+      json["methods"].push_back({{"method", method.line}, {"rates", tried(runs, method)}});
+    return json.dump(2).append("\n");
+  }
+
+  static std::string label(const language::RunKey& key) {
+    return key.method.word + ", lr " + number(key.lr) + ", seed " + std::to_string(key.seed);
+  }
+
+  // One row per method, at its best rate.
+  static void print(const language::Task& task, const language::SweepOptions& sweep,
+                    const std::vector<language::FinishedRun>& runs, const lab::Results& results) {
+    const std::string score = language::validation_score(task.info());
+    std::cout << "method,lr,training_loss," << score << ",edge\n";
+    std::string remarks;
+    for (const language::Method& method : sweep.methods) {
+      const double best = language::best_rate(runs, method.word);
+      if (std::isnan(best)) {
+        std::cout << method.word << ",,diverged,,\n";
+        remarks += "# " + method.word + " has diverged at every rate that was tried.\n";
+        continue;
+      }
+      const std::set<double> all = tried(runs, method);
+      const std::string edge = all.size() == 1         ? "only"
+                               : best == *all.begin()  ? "smallest"
+                               : best == *all.rbegin() ? "largest"
+                                                       : "";
+      if (!edge.empty())
+        remarks += "# " + method.word + ": the best rate is the " + edge +
+                   " one that was tried; there may be a better beyond it (--extend, --rates).\n";
+      std::cout << method.word << "," << number(best);
+      for (const std::string& name : {std::string("training_loss"), score})
+        std::cout << ","
+                  << number(lab::mean_of(results, method.label, "final_" + name, {{"lr", best}}));
+      std::cout << "," << edge << "\n";
+    }
+    std::cout << remarks;
+  }
+
+  static constexpr double kSmallest = 1e-30, kLargest = 1e30;
   TaskChoice task_;
   RunChoice run_;
   std::string methods_ = "sgd-m,clipped-sgd,vclip,cclip,adam", rates_, seeds_ = "1", extend_ = "6",
-              out_;
+              out_, command_;
 };
 
 }  // namespace

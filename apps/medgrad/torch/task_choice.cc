@@ -1,9 +1,12 @@
 #include "torch/task_choice.h"
 
+#include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include "medgrad/error.h"
 #include "medgrad/torch/runtime.h"
+#include "status_line.h"
 #include "text.h"
 
 namespace medgrad::app {
@@ -16,16 +19,26 @@ void on_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+// 0 where it was not given.
 std::size_t count(const char* option, const std::string& text, std::uint64_t min) {
-  return text.empty() ? 0 : static_cast<std::size_t>(to_whole_number(option, text, min));
+  if (text.empty()) return 0;
+  constexpr auto kMost = std::uint64_t{1} << 40;  // products of two do not overflow
+  const std::uint64_t n = to_whole_number(option, text, min);
+  if (n > kMost)
+    throw Error(std::string(option).append(" is '").append(text).append("', which is too many."));
+  return static_cast<std::size_t>(n);
 }
+
+constexpr std::pair<std::string_view, Schedule::Kind> kSchedules[] = {
+    {"constant", Schedule::Kind::constant},
+    {"step", Schedule::Kind::step},
+    {"cosine", Schedule::Kind::cosine},
+    {"inverse", Schedule::Kind::inverse},
+    {"inverse-sqrt", Schedule::Kind::inverse_sqrt}};
 
 Schedule::Kind kind_of(const char* option, const std::string& text) {
   check_word(option, text, {"constant", "step", "cosine", "inverse", "inverse-sqrt"});
-  if (text == "step") return Schedule::Kind::step;
-  if (text == "cosine") return Schedule::Kind::cosine;
-  if (text == "inverse") return Schedule::Kind::inverse;
-  return text == "constant" ? Schedule::Kind::constant : Schedule::Kind::inverse_sqrt;
+  return std::ranges::find(kSchedules, text, [](const auto& one) { return one.first; })->second;
 }
 
 }  // namespace
@@ -34,6 +47,10 @@ const std::atomic<bool>& stop_requested() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   return g_stop;
+}
+
+std::string_view schedule_name(Schedule::Kind kind) {
+  return std::ranges::find(kSchedules, kind, [](const auto& one) { return one.second; })->first;
 }
 
 void TaskChoice::declare(Options& options) {
@@ -59,8 +76,15 @@ std::unique_ptr<language::Task> TaskChoice::open(const Common& common) const {
   options.batch = count("--batch", batch_, 1);
   options.limit = count("--limit", limit_, 1);
   options.evaluation_limit = count("--evaluation-limit", evaluation_limit_, 1);
-  if (!dropout_.empty()) options.dropout = to_number("--dropout", dropout_);
+  if (!dropout_.empty()) {
+    options.dropout = to_number("--dropout", dropout_);
+    if (!(*options.dropout >= 0 && *options.dropout < 1))
+      throw Error(std::string("--dropout is '")
+                      .append(dropout_)
+                      .append("'; it must be at least 0 and below 1."));
+  }
   torch::use_threads(static_cast<int>(to_whole_number("--threads", common.threads, 0)));
+  if (const std::string slow = torch::runtime().warning; !slow.empty()) warn(common, slow);
   return language::open_task(name_, options);
 }
 
@@ -97,6 +121,8 @@ void RunChoice::put(language::TrainingOptions& options) const {
   options.log_every = count("--log-every", log_every_, 1);
   Schedule schedule;
   schedule.factor = to_number("--factor", factor_);
+  if (!(schedule.factor >= 0 && schedule.factor <= 1))
+    throw Error(std::string("--factor is '").append(factor_).append("'; it must be from 0 to 1."));
   schedule.every = count("--decay-every", decay_every_, 1);
   schedule.kind = kind_of("--tau-schedule", tau_schedule_);
   options.tau_schedule = schedule;

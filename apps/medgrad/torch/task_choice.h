@@ -1,8 +1,10 @@
 // The options that all commands on a task have.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "command.h"
 #include "language/task.h"
@@ -13,7 +15,7 @@ namespace medgrad::app {
 class TaskChoice {
  public:
   void declare(Options& options);
-  // Reads the data; --seed is that of the run.
+  // Reads the data, and warns where libtorch will be slow; --seed is that of the run.
   [[nodiscard]] std::unique_ptr<language::Task> open(const Common& common) const;
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string help() const;  // the tasks there are
@@ -33,6 +35,9 @@ class RunChoice {
       schedule_ = "constant", warmup_ = "0", tau_schedule_ = "constant", factor_ = "0.1",
       decay_every_ = "1000", checkpoint_every_ = "100", log_every_ = "10";
 };
+
+// "cosine": as --schedule has it.
+[[nodiscard]] std::string_view schedule_name(Schedule::Kind kind);
 
 // Ctrl-C and SIGTERM from now on set this, once; a second one ends the program as usual.
 [[nodiscard]] const std::atomic<bool>& stop_requested();

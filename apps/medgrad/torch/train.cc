@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "core/text.h"
 #include "language/method.h"
 #include "language/training.h"
 #include "medgrad/error.h"
@@ -24,7 +25,7 @@ class Train final : public Command {
   std::string details() const override {
     return task_.help() +
            "\nA METHOD reads NAME or NAME:parameter=number:…, as vclip:tau=0.1; medgrad list "
-           "methods has all.\n";
+           "optimizers has all.\n";
   }
   void declare(Options& options) override {
     task_.declare(options);
@@ -85,7 +86,7 @@ class Train final : public Command {
         first = false;
       }
       std::cout << one.epoch << "," << one.step;
-      for (const auto& [name, value] : one.scores) std::cout << "," << value;
+      for (const auto& [name, value] : one.scores) std::cout << "," << number(value);
       std::cout << "\n";
     }
     if (result.diverged) std::cout << "# diverged after " << result.steps << " steps\n";

@@ -1,0 +1,33 @@
+#include "torch/failure.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace medgrad::torch {
+
+std::string sentence_of(const std::exception& failure) {
+  const auto* const error = dynamic_cast<const c10::Error*>(&failure);
+  std::string text = error == nullptr ? failure.what() : error->what_without_backtrace();
+  constexpr std::string_view kAsked = "you tried to allocate ";
+  if (const std::size_t at = text.find(kAsked); at != std::string::npos) {
+    const double gib = std::strtod(text.c_str() + at + kAsked.size(), nullptr) / 0x1p30;
+    char size[32];
+    std::snprintf(size, sizeof size, gib < 100 ? "%.3g" : "%.0f", gib);
+    return std::string("there is not enough memory: ")
+        .append(size)
+        .append(" GiB were asked for at once.");
+  }
+  text.resize(std::min(text.find('\n'), text.size()));
+  if (error == nullptr) return text;
+  // "[enforce fail at file.cpp:12] x > 0. What is wrong": where, then what.
+  if (text.starts_with("[enforce fail"))
+    text.erase(0, std::min(text.find("] "), text.size() - 2) + 2);
+  while (text.ends_with('.') || text.ends_with(' ')) text.pop_back();
+  return std::string("libtorch: ").append(text).append(".");
+}
+
+}  // namespace medgrad::torch
