@@ -24,12 +24,11 @@ class Gradients final : public LanguageExperiments {
     LanguageExperiments::declare(options);
   }
   std::string details() const override {
-    return "\n" +
-           wrapped(
-               "Without options: the paper's batch size, momentum, vclip and cclip with tau 0.01 "
-               "over 400 steps, no dropout, and no noise.",
-               0) +
-           "\n";
+    return std::string("\n")
+        .append(wrapped("Without options: the paper's batch size, momentum, vclip and cclip with "
+                        "tau 0.01 over 400 steps, no dropout, and no noise.",
+                        0))
+        .append("\n");
   }
   void run(const Common& common) override {
     if (task_.empty()) throw Error("TASK is missing: which one? See medgrad list tasks.");

@@ -31,14 +31,12 @@ class Reproduce final : public LanguageExperiments {
     settings_.declare(options, ExperimentOptions::Offered::all);
   }
   std::string details() const override {
-    return "\n" +
-           wrapped(
-               "Settings that are not given are those of the experiment's file (--print). Given, "
-               "they "
-               "apply to all experiments named: those on gradients (fixed-*, noise-*) and those on "
-               "training (train-*).",
-               0) +
-           "\n";
+    return std::string("\n")
+        .append(wrapped("Settings that are not given are those of the experiment's file "
+                        "(--print). Given, they apply to all experiments named: those on "
+                        "gradients (fixed-*, noise-*) and those on training (train-*).",
+                        0))
+        .append("\n");
   }
   void run(const Common& common) override {
     if (names_.empty())

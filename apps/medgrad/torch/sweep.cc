@@ -26,18 +26,15 @@ class Sweep final : public Command {
   std::string_view summary() const override { return "tune the learning rates of several methods"; }
   std::string_view usage() const override { return "TASK [--methods LIST] [options]"; }
   std::string details() const override {
-    return task_.help() + "\n" +
-           wrapped(
-               "Rates are 10^(j/2), around the paper's unless --rates says otherwise; where the "
-               "best of a "
-               "method is at an edge, the grid grows there. The best has the smallest final "
-               "training "
-               "loss, on average over the seeds. What is printed is one row per method at its best "
-               "rate; "
-               "results.csv has every rate. A sweep that was stopped goes on when it is started "
-               "again.",
-               0) +
-           "\n";
+    return task_.help()
+        .append("\n")
+        .append(wrapped("Rates are 10^(j/2), around the paper's unless --rates says otherwise; "
+                        "where the best of a method is at an edge, the grid grows there. The best "
+                        "has the smallest final training loss, on average over the seeds. What is "
+                        "printed is one row per method at its best rate; results.csv has every "
+                        "rate. A sweep that was stopped goes on when it is started again.",
+                        0))
+        .append("\n");
   }
   void declare(Options& options) override {
     task_.declare(options);
