@@ -6,12 +6,22 @@
 namespace medgrad::language {
 namespace {
 
-Json json_of(const Schedule& schedule) {
-  return {{"kind", static_cast<int>(schedule.kind)},
-          {"value", schedule.value},
-          {"factor", schedule.factor},
-          {"every", schedule.every},
-          {"warmup", schedule.warmup}};
+std::string_view name_of(Schedule::Kind kind) {
+  switch (kind) {
+    case Schedule::Kind::constant:
+      return "constant";
+    case Schedule::Kind::inverse_sqrt:
+      return "inverse-sqrt";
+    case Schedule::Kind::inverse:
+      return "inverse";
+    case Schedule::Kind::horizon:
+      return "horizon";
+    case Schedule::Kind::step:
+      return "step";
+    case Schedule::Kind::cosine:
+      return "cosine";
+  }
+  return "";
 }
 
 // Does it matter how long the run is meant to be?
@@ -20,6 +30,14 @@ bool needs_length(const Schedule& schedule) {
 }
 
 }  // namespace
+
+Json json_of(const Schedule& schedule) {
+  return {{"kind", name_of(schedule.kind)},
+          {"value", schedule.value},
+          {"factor", schedule.factor},
+          {"every", schedule.every},
+          {"warmup", schedule.warmup}};
+}
 
 RunLength length_of(const Task& task, const TrainingOptions& options) {
   RunLength length;

@@ -18,6 +18,8 @@ struct RunLength {
 };
 [[nodiscard]] RunLength length_of(const Task& task, const TrainingOptions& options);
 
+[[nodiscard]] Json json_of(const Schedule& schedule);
+
 // The run's config.json. A run may be made longer: its length is in there only where a schedule
 // depends on it.
 [[nodiscard]] Json config_of(const Task& task, const TrainingOptions& options);

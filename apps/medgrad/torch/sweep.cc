@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "lab/findings/lookup.h"
 #include "lab/runner.h"
-#include "language/json.h"
+#include "language/run_config.h"
 #include "language/run_results.h"
 #include "language/runs.h"
 #include "medgrad/error.h"
@@ -143,13 +143,6 @@ class Sweep final : public Command {
     return all;
   }
 
-  static language::Json json_of(const Schedule& schedule) {
-    return {{"kind", schedule_name(schedule.kind)},
-            {"factor", schedule.factor},
-            {"every", schedule.every},
-            {"warmup", schedule.warmup}};
-  }
-
   static std::string config(const language::Task& task, const language::SweepOptions& sweep,
                             const language::TrainingOptions& base,
                             const std::vector<language::FinishedRun>& runs) {
@@ -166,8 +159,8 @@ class Sweep final : public Command {
                            {"epochs", base.epochs},
                            {"steps", base.steps},
                            {"accumulate", base.accumulate == 0 ? info.accumulate : base.accumulate},
-                           {"lr_schedule", json_of(base.lr_schedule)},
-                           {"tau_schedule", json_of(base.tau_schedule)},
+                           {"lr_schedule", language::json_of(base.lr_schedule)},
+                           {"tau_schedule", language::json_of(base.tau_schedule)},
                            {"seeds", sweep.seeds},
                            {"seed", sweep.seed},
                            {"extend", sweep.extensions},

@@ -49,10 +49,6 @@ const std::atomic<bool>& stop_requested() {
   return g_stop;
 }
 
-std::string_view schedule_name(Schedule::Kind kind) {
-  return std::ranges::find(kSchedules, kind, [](const auto& one) { return one.second; })->first;
-}
-
 void TaskChoice::declare(Options& options) {
   options.argument("TASK", name_, "one of the tasks below");
   options.value("--size", size_, "S",

@@ -36,9 +36,6 @@ class RunChoice {
       decay_every_ = "1000", checkpoint_every_ = "100", log_every_ = "10";
 };
 
-// "cosine": as --schedule has it.
-[[nodiscard]] std::string_view schedule_name(Schedule::Kind kind);
-
 // Ctrl-C and SIGTERM from now on set this, once; a second one ends the program as usual.
 [[nodiscard]] const std::atomic<bool>& stop_requested();
 
