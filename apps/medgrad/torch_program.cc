@@ -23,8 +23,8 @@ void become(const std::string& program, const std::vector<std::string>& argument
   argv.push_back(const_cast<char*>(program.c_str()));
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  // Threads that wait for each other sleep. Spinning is no faster on an idle machine, and many times
-  // slower on one that has other work. libgomp reads this when it is loaded.
+  // Threads that wait for each other sleep. Spinning is no faster on an idle machine, and many
+  // times slower on one that has other work. libgomp reads this when it is loaded.
   constexpr int kKeepTheUsers = 0;
   ::setenv("OMP_WAIT_POLICY", "passive", kKeepTheUsers);
   ::execv(program.c_str(), argv.data());
