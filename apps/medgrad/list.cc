@@ -95,7 +95,8 @@ std::vector<Section> sections() {
       {"experiments", "Experiments", "medgrad reproduce NAME; --print shows the file.",
        experiment_items()},
       {"tasks", "Language tasks",
-       "medgrad gradients TASK; needs libtorch, and data unless made up.", task_items()}};
+       "medgrad train, sweep or gradients TASK; needs libtorch, and data unless made up.",
+       task_items()}};
 }
 
 Json json_of(const Item& item) {

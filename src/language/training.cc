@@ -103,7 +103,7 @@ class Run {
   void open_folder() {
     if (options_.folder.empty()) return;
     std::error_code failed;
-    fs::create_directories(options_.folder, failed);
+    if (!options_.resume) fs::create_directories(options_.folder, failed);
     if (failed)
       throw Error(options_.folder.string()
                       .append(" cannot be made: ")

@@ -67,7 +67,8 @@ class Train final : public Command {
   [[nodiscard]] double rate(const language::Task& task, const language::Method& method) const {
     if (!lr_.empty()) {
       const double lr = to_number("--lr", lr_);
-      if (!(lr > 0) || lr > 1e30) throw Error("--lr must be positive and finite.");
+      if (!(lr > 0) || lr > 1e30)
+        throw Error("--lr is " + lr_ + "; it must be positive and finite.");
       return lr;
     }
     for (const auto& [name, rate] : task.info().rates)
