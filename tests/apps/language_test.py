@@ -121,7 +121,7 @@ class Train(LanguageTest):
         self.bad("'synthetik' is no task; the nearest is 'synthetic'", "train", "synthetik", *out)
         for option, value, sentence in (
                 ("--method", "vclib", "nearest is 'vclip'"), ("--method", "huber", "no learning rate for huber; give one with --lr"),
-                ("--lr", "0", "--lr must be positive"), ("--factor", "1.5", "--factor is '1.5'; it must be from 0 to 1"),
+                ("--lr", "0", "--lr is 0; it must be positive"), ("--factor", "1.5", "--factor is '1.5'; it must be from 0 to 1"),
                 ("--warmup", "-1", "--warmup is '-1'"), ("--checkpoint-every", "0", "--checkpoint-every is '0'"),
                 ("--epochs", "99999999999999", "too many"), ("--dropout", "1", "--dropout is '1'"),
                 ("--schedule", "cosin", "--schedule is 'cosin'")):
