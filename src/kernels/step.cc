@@ -27,10 +27,14 @@ class Pass {
 
  private:
   static constexpr bool kMoves = Op::Scalar::kMoves;
-  // How far ahead to ask for memory: a block takes some 60 instructions, too many for the processor
-  // to look past enough of them by itself.
-  static constexpr size_t kAhead = 2048 / sizeof(T);
   using V = hn::Vec<Tag<T>>;
+
+  // Asks for the block that comes 2 KiB after the one at p, every line of it: a block takes some 60
+  // instructions, too many for the processor to look past enough of them by itself.
+  static HWY_INLINE void AskAhead(const T* p) {
+    constexpr size_t kAhead = 2048 / sizeof(T), kLine = 64 / sizeof(T);
+    for (size_t i = 0; i < kLanes; i += kLine) hwy::Prefetch(p + kAhead + i);
+  }
 
   struct Constants {
     Constants(const Run<T>& run, Mode mode, double tau)
@@ -67,9 +71,9 @@ class Pass {
     const T* g = run.g;
     T* w = run.w;
     for (size_t blocks = run.n / kLanes; blocks > 0; --blocks) {
-      hwy::Prefetch(m + kAhead);
-      hwy::Prefetch(g + kAhead);
-      if (kWrites && w != nullptr) hwy::Prefetch(w + kAhead);
+      AskAhead(m);
+      AskAhead(g);
+      if (kWrites && w != nullptr) AskAhead(w);
       if (HWY_UNLIKELY(!Block(op, constants, m, g, w, sums))) {
         Keep(sums);
         Run<T> block = run;
