@@ -139,8 +139,7 @@ template <Real T>
 StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
               const StepOptions& options, Workspace<T>& workspace);
 
-// ---- An estimator with its state
-// ------------------------------------------------------------------
+// ---- An estimator with its state ----------------------------------------------------------------
 
 struct EstimatorOptions {
   Start start = Start::warm;

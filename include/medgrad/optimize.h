@@ -95,6 +95,11 @@ struct Schedule {
   std::size_t warmup = 0;  // the first steps rise linearly: times min(1, (t + 1) / (warmup + 1))
 
   [[nodiscard]] double at(std::size_t t, std::size_t steps) const;
+
+  // The kinds as files and commands spell them: "constant", "inverse-sqrt", … Throws Error where
+  // there is none of that name.
+  [[nodiscard]] static std::string_view name_of(Kind kind);
+  [[nodiscard]] static Kind kind_of(std::string_view name);
 };
 
 // An optimiser with its state.

@@ -32,8 +32,7 @@ struct RunOptions {
 std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
                                      const RunOptions& options);
 
-// ---- For programs that have results of their own
-// -------------------------------------------------
+// ---- For programs that have results of their own ------------------------------------------------
 
 // An experiment that has been run, by whomever.
 struct Finished {

@@ -1,7 +1,6 @@
 // The study of methods on problems: every run of every point of the grid is a task.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <sstream>
 
 #include "lab/study.h"
@@ -18,16 +17,11 @@ constexpr std::size_t kMaxDimension = 1'000'000, kMaxSteps = 100'000'000, kMaxRu
 
 // A number, or {"schedule": "cosine", "value": 0.1, …}.
 Schedule read_schedule(const Node& node, const std::string& file, const std::string& key) {
-  using Kind = Schedule::Kind;
   if (const double* x = node.number()) return {.value = *x};
   Reader reader(node, file, "the schedule of '" + key + "'");
-  static const std::map<std::string, Kind, std::less<>> kKinds = {
-      {"constant", Kind::constant}, {"inverse-sqrt", Kind::inverse_sqrt},
-      {"inverse", Kind::inverse},   {"horizon", Kind::horizon},
-      {"step", Kind::step},         {"cosine", Kind::cosine}};
   const std::string kind = reader.word(
       "schedule", {"constant", "inverse-sqrt", "inverse", "horizon", "step", "cosine"}, "constant");
-  const Schedule schedule{.kind = kKinds.at(kind),
+  const Schedule schedule{.kind = Schedule::kind_of(kind),
                           .value = reader.number("value"),
                           .factor = reader.number("factor", kind == "step" ? 0.1 : 0),
                           .every = reader.whole("every", 100, 1, kMaxSteps),

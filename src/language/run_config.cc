@@ -6,24 +6,6 @@
 namespace medgrad::language {
 namespace {
 
-std::string_view name_of(Schedule::Kind kind) {
-  switch (kind) {
-    case Schedule::Kind::constant:
-      return "constant";
-    case Schedule::Kind::inverse_sqrt:
-      return "inverse-sqrt";
-    case Schedule::Kind::inverse:
-      return "inverse";
-    case Schedule::Kind::horizon:
-      return "horizon";
-    case Schedule::Kind::step:
-      return "step";
-    case Schedule::Kind::cosine:
-      return "cosine";
-  }
-  return "";
-}
-
 // Does it matter how long the run is meant to be?
 bool needs_length(const Schedule& schedule) {
   return schedule.kind == Schedule::Kind::cosine || schedule.kind == Schedule::Kind::horizon;
@@ -32,7 +14,7 @@ bool needs_length(const Schedule& schedule) {
 }  // namespace
 
 Json json_of(const Schedule& schedule) {
-  return {{"kind", name_of(schedule.kind)},
+  return {{"kind", Schedule::name_of(schedule.kind)},
           {"value", schedule.value},
           {"factor", schedule.factor},
           {"every", schedule.every},

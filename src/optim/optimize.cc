@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 #include <string>
+#include <utility>
 
 #include "kernels/adapt.h"
 #include "medgrad/error.h"
@@ -15,6 +16,11 @@ namespace medgrad {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<double>::max();
+
+constexpr std::pair<std::string_view, Schedule::Kind> kScheduleNames[] = {
+    {"constant", Schedule::Kind::constant}, {"inverse-sqrt", Schedule::Kind::inverse_sqrt},
+    {"inverse", Schedule::Kind::inverse},   {"horizon", Schedule::Kind::horizon},
+    {"step", Schedule::Kind::step},         {"cosine", Schedule::Kind::cosine}};
 
 double of(const ParameterValues& v, std::string_view name) { return v.find(name)->second; }
 
@@ -206,6 +212,17 @@ double Schedule::at(std::size_t t, std::size_t steps) const {
              (factor + (1 - factor) * (1 + std::cos(std::numbers::pi * now / all)) / 2);
   }
   return value;
+}
+
+std::string_view Schedule::name_of(Kind kind) {
+  return std::ranges::find(kScheduleNames, kind, [](const auto& one) { return one.second; })->first;
+}
+
+Schedule::Kind Schedule::kind_of(std::string_view name) {
+  const auto* const found =
+      std::ranges::find(kScheduleNames, name, [](const auto& one) { return one.first; });
+  if (found == std::end(kScheduleNames)) throw Error("'" + std::string(name) + "' is no schedule.");
+  return found->second;
 }
 
 Optimizer::Optimizer(GradientMethod method, std::size_t dimension) : method_(std::move(method)) {

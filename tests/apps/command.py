@@ -15,11 +15,11 @@ ROWS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.5], [-1.0, 0.25, 1e-3], [1e300, 0.1, -7.0]
 
 def run(*arguments, stdin=b"", **options):
     return subprocess.run([MEDGRAD, *map(str, arguments)], input=stdin, capture_output=True,
-                          timeout=120, check=False, **options)
+                          timeout=300, check=False, **options)
 
 
-def content(path):
-    with open(path, "rb") as file:
+def content(*parts):
+    with open(os.path.join(*parts), "rb") as file:
         return file.read()
 
 
@@ -32,8 +32,8 @@ class CommandTest(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
+    def path(self, *parts):
+        return os.path.join(self.folder.name, *parts)
 
     def file(self, name, what):
         """Writes a file of text, bytes, or an array."""
@@ -56,10 +56,10 @@ class CommandTest(unittest.TestCase):
     def bad(self, sentence, *arguments, stdin=b""):
         """One sentence that matches, exit code 2, nothing printed, no file left behind."""
         before = sorted(os.listdir(self.folder.name))
-        result = run(*arguments, stdin=stdin)
-        error = result.stderr.decode()
+        result = run(*arguments, stdin=stdin, cwd=self.folder.name)
+        error = result.stderr.decode(errors="replace")
         with self.subTest(arguments=arguments, error=error):
-            self.assertEqual(result.returncode, 2)
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
             self.assertTrue(re.fullmatch(r"medgrad: [^\n]+\.\n", error))
             self.assertRegex(error, sentence)
             self.assertEqual(sorted(os.listdir(self.folder.name)), before)

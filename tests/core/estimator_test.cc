@@ -3,57 +3,22 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-#include <sstream>
-
+#include "estimator_helpers.h"
 #include "kernels/simd.h"
 #include "medgrad/error.h"
-#include "medgrad/registry.h"
 #include "medgrad/thread_pool.h"
 #include "testing.h"
 
 namespace medgrad {
 namespace {
 
+using estimator_test::all_methods;
+using estimator_test::estimate;
+using estimator_test::random_stream;
 using testing::random_vector;
 using testing::same_bits;
 using testing::slack;
 using testing::view;
-
-// Every registered method with its defaults, and p where it has to be given.
-std::vector<OnlineMethod> all_methods() {
-  std::vector<OnlineMethod> all;
-  for (const Entry<OnlineMethod>& entry : online_methods()) {
-    ParameterValues values;
-    for (const Parameter& p : entry.parameters) {
-      if (p.required()) values.emplace(p.name, 1.5);
-    }
-    all.push_back(entry.make(values));
-    if (entry.name == "lp") all.push_back(ProximalPoint{Lp(kInfinity), 0.4});
-  }
-  all.push_back(Subgradient{Squared{}, 0.2});
-  all.push_back(Subgradient{Huber(0.5), 0.2});
-  all.push_back(Subgradient{Lp(3), 0.2});
-  all.push_back(Subgradient{Lp(kInfinity), 0.2});
-  return all;
-}
-
-template <class T>
-std::vector<T> estimate(const OnlineMethod& method, const std::vector<std::vector<T>>& stream,
-                        EstimatorOptions options = {}, ThreadPool* pool = nullptr) {
-  OnlineEstimator<T> estimator(method, stream.front().size(), options);
-  estimator.use(pool);
-  for (const auto& g : stream) estimator.update(g);
-  return {estimator.estimate().begin(), estimator.estimate().end()};
-}
-
-template <class T>
-std::vector<std::vector<T>> random_stream(std::uint64_t seed, std::size_t n, std::size_t d) {
-  std::mt19937_64 rng(seed);
-  std::vector<std::vector<T>> stream(n);
-  for (std::size_t i = 0; i < n; ++i) stream[i] = random_vector<T>(rng, d, 1);
-  return stream;
-}
 
 template <class T>
 class EstimatorTest : public ::testing::Test {
@@ -355,128 +320,6 @@ TEST(Estimator, RightForHugeIncrements) {
   far.update(std::vector<double>{4.66e-315, 0});
   EXPECT_NEAR(far.estimate()[0] / 1e300, 1, 1e-6);
   EXPECT_EQ(far.estimate()[1], 0);
-}
-
-TEST(Estimator, AgreesWithTheReferenceTraces) {
-  std::ifstream file(testing::golden("traces.json"));
-  const auto toy = nlohmann::json::parse(file)["toy"];
-  const std::vector<double> target = toy["ghat"];
-  const std::vector<std::vector<double>> noise = toy["xi"];
-  int checked = 0;
-  for (const auto& [name, trace] : toy["traces"].items()) {
-    const std::string method = name.substr(0, name.find('_'));
-    const double tau = std::stod(name.substr(name.find("tau") + 3));
-    OnlineMethod online;
-    if (method == "momentum")
-      online = ProximalPoint{Squared{}, tau};
-    else if (method == "VClip")
-      online = ProximalPoint{L2{}, tau};
-    else if (method == "CClip")
-      online = ProximalPoint{L1{}, tau};
-    else if (method == "Huber")
-      online = ProximalPoint{Huber(1.345), tau};
-    else if (method == "signSGD")
-      online = Subgradient{L1{}, tau};
-    else if (method == "l2sub")
-      online = Subgradient{L2{}, tau};
-    else if (method == "sqsub")
-      online = Subgradient{Squared{}, tau};
-    else
-      continue;  // Beck's scaling of Huber is not ours
-    ++checked;
-    OnlineEstimator<double> estimator(online, target.size());
-    for (std::size_t t = 0; t < noise.size(); ++t) {
-      std::vector<double> g(target);
-      for (std::size_t i = 0; i < g.size(); ++i) g[i] += noise[t][i];
-      estimator.update(g);
-      for (std::size_t i = 0; i < g.size(); ++i) {
-        EXPECT_NEAR(estimator.estimate()[i], trace["m"][t][i].get<double>(), 1e-12) << name;
-      }
-    }
-  }
-  EXPECT_GE(checked, 14);
-}
-
-// The clipped mean and the fused w-step, on the least-squares problem of the paper.
-TEST(Estimator, AgreesWithTheLeastSquaresTraces) {
-  std::ifstream file(testing::golden("traces.json"));
-  const auto reference = nlohmann::json::parse(file)["least_squares"];
-  for (const std::string setting : {"S1", "S2"}) {
-    const auto& problem = reference[setting];
-    const double tau = problem["tau"], eta = problem["eta"], mu = problem["mu"];
-    const std::map<std::string, OnlineMethod> methods = {
-        {"VClip", ProximalPoint{L2{}, tau}},
-        {"CClip", ProximalPoint{L1{}, tau}},
-        {"Huber", ProximalPoint{Huber(mu), tau}},
-        {"momentum", ProximalPoint{Squared{}, tau}},
-        {"clipSGD", ClippedMean{problem["beta"], problem["c"]}}};
-    for (const auto& [name, method] : methods) {
-      std::vector<double> w = problem["w0"];
-      OnlineEstimator<double> estimator(method, w.size());
-      for (std::size_t t = 0; t < problem["xi"].size(); ++t) {
-        std::vector<double> g = problem["xi"][t][0];
-        const double size = norm(2, view(w)),
-                     scale = setting == "S2" ? std::sqrt(1 + size * size) : 1;
-        for (std::size_t i = 0; i < g.size(); ++i) g[i] = w[i] + scale * g[i];
-        estimator.update_and_step(w, eta, g);
-        for (std::size_t i = 0; i < w.size(); ++i) {
-          EXPECT_NEAR(w[i], problem["traces"][name]["w"][t][i].get<double>(), 1e-11)
-              << setting << " " << name;
-        }
-      }
-    }
-  }
-}
-
-// ---- Saved state
-// -----------------------------------------------------------------------------------
-
-TYPED_TEST(EstimatorTest, SaveAndLoadContinueBitForBit) {
-  using T = TypeParam;
-  const auto stream = random_stream<T>(20, 10, 23);
-  for (const OnlineMethod& method : all_methods()) {
-    const EstimatorOptions options{.average = true};
-    OnlineEstimator<T> straight(method, 23, options), first(method, 23, options),
-        second(method, 23, options);
-    for (const auto& g : stream) straight.update(g);
-    for (int t = 0; t < 4; ++t) first.update(stream[static_cast<std::size_t>(t)]);
-    std::stringstream saved;
-    first.save(saved);
-    second.load(saved);
-    for (std::size_t t = 4; t < 10; ++t) second.update(stream[t]);
-    EXPECT_TRUE(same_bits<T>(straight.estimate(), second.estimate()));
-    EXPECT_TRUE(same_bits<T>(straight.average(), second.average()));
-    EXPECT_EQ(straight.steps(), second.steps());
-  }
-}
-
-TEST(Estimator, DamagedStatesAreRefusedAndChangeNothing) {
-  OnlineEstimator<double> estimator(ProximalPoint{L2{}, 0.5}, 3);
-  estimator.update(std::vector<double>{1, 2, 3});
-  std::stringstream out;
-  estimator.save(out);
-  const std::string good = out.str();
-  const std::vector<double> before(estimator.estimate().begin(), estimator.estimate().end());
-  for (std::size_t i = 0; i < good.size(); ++i) {
-    std::string bad = good;
-    bad[i] = static_cast<char>(bad[i] ^ 0x10);
-    std::istringstream flipped(bad), cut(good.substr(0, i));
-    EXPECT_THROW(estimator.load(flipped), Error) << i;
-    EXPECT_THROW(estimator.load(cut), Error) << i;
-  }
-  const auto refuses = [&](auto&& other) {
-    std::istringstream in(good);
-    EXPECT_THROW(other.load(in), Error);
-  };
-  refuses(OnlineEstimator<double>(ProximalPoint{L1{}, 0.5}, 3));
-  refuses(OnlineEstimator<double>(ProximalPoint{L2{}, 0.5}, 4));
-  refuses(OnlineEstimator<float>(ProximalPoint{L2{}, 0.5}, 3));
-  refuses(OnlineEstimator<double>(ProximalPoint{L2{}, 0.5}, 3, {.average = true}));
-  EXPECT_TRUE(same_bits<double>(before, estimator.estimate()));
-  OnlineEstimator<double> other_tau(ProximalPoint{L2{}, 9}, 3);
-  std::istringstream in(good);
-  other_tau.load(in);
-  EXPECT_EQ(std::get<ProximalPoint>(other_tau.method()).tau, 0.5);
 }
 
 TEST(Estimator, BadOptionsAreRefused) {

@@ -393,6 +393,14 @@ TEST(Optimizers, OutOfRange) {
 
 // ---- Schedules ----------------------------------------------------------------------------------
 
+TEST(Schedule, NamesAndKindsAgree) {
+  for (const char* name : {"constant", "inverse-sqrt", "inverse", "horizon", "step", "cosine"}) {
+    EXPECT_EQ(Schedule::name_of(Schedule::kind_of(name)), name);
+  }
+  EXPECT_EQ(Schedule::kind_of("inverse-sqrt"), Schedule::Kind::inverse_sqrt);
+  EXPECT_THROW((void)Schedule::kind_of("cosin"), Error);
+}
+
 TEST(Schedule, Formulas) {
   using Kind = Schedule::Kind;
   constexpr std::size_t kSteps = 50;

@@ -1,8 +1,6 @@
 #include "torch/task_choice.h"
 
-#include <algorithm>
 #include <csignal>
-#include <utility>
 
 #include "medgrad/error.h"
 #include "medgrad/torch/runtime.h"
@@ -29,16 +27,9 @@ std::size_t count(const char* option, const std::string& text, std::uint64_t min
   return static_cast<std::size_t>(n);
 }
 
-constexpr std::pair<std::string_view, Schedule::Kind> kSchedules[] = {
-    {"constant", Schedule::Kind::constant},
-    {"step", Schedule::Kind::step},
-    {"cosine", Schedule::Kind::cosine},
-    {"inverse", Schedule::Kind::inverse},
-    {"inverse-sqrt", Schedule::Kind::inverse_sqrt}};
-
 Schedule::Kind kind_of(const char* option, const std::string& text) {
   check_word(option, text, {"constant", "step", "cosine", "inverse", "inverse-sqrt"});
-  return std::ranges::find(kSchedules, text, [](const auto& one) { return one.first; })->second;
+  return Schedule::kind_of(text);
 }
 
 }  // namespace

@@ -1,0 +1,71 @@
+// Saved states of online estimators: written, read back, damaged.
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "estimator_helpers.h"
+#include "medgrad/error.h"
+
+namespace medgrad {
+namespace {
+
+using estimator_test::all_methods;
+using estimator_test::random_stream;
+using testing::same_bits;
+
+template <class T>
+class StateTest : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(StateTest, Types);
+
+TYPED_TEST(StateTest, SaveAndLoadContinueBitForBit) {
+  using T = TypeParam;
+  const auto stream = random_stream<T>(20, 10, 23);
+  for (const OnlineMethod& method : all_methods()) {
+    const EstimatorOptions options{.average = true};
+    OnlineEstimator<T> straight(method, 23, options), first(method, 23, options),
+        second(method, 23, options);
+    for (const auto& g : stream) straight.update(g);
+    for (int t = 0; t < 4; ++t) first.update(stream[static_cast<std::size_t>(t)]);
+    std::stringstream saved;
+    first.save(saved);
+    second.load(saved);
+    for (std::size_t t = 4; t < 10; ++t) second.update(stream[t]);
+    EXPECT_TRUE(same_bits<T>(straight.estimate(), second.estimate()));
+    EXPECT_TRUE(same_bits<T>(straight.average(), second.average()));
+    EXPECT_EQ(straight.steps(), second.steps());
+  }
+}
+
+TEST(State, DamagedStatesAreRefusedAndChangeNothing) {
+  OnlineEstimator<double> estimator(ProximalPoint{L2{}, 0.5}, 3);
+  estimator.update(std::vector<double>{1, 2, 3});
+  std::stringstream out;
+  estimator.save(out);
+  const std::string good = out.str();
+  const std::vector<double> before(estimator.estimate().begin(), estimator.estimate().end());
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x10);
+    std::istringstream flipped(bad), cut(good.substr(0, i));
+    EXPECT_THROW(estimator.load(flipped), Error) << i;
+    EXPECT_THROW(estimator.load(cut), Error) << i;
+  }
+  const auto refuses = [&](auto&& other) {
+    std::istringstream in(good);
+    EXPECT_THROW(other.load(in), Error);
+  };
+  refuses(OnlineEstimator<double>(ProximalPoint{L1{}, 0.5}, 3));
+  refuses(OnlineEstimator<double>(ProximalPoint{L2{}, 0.5}, 4));
+  refuses(OnlineEstimator<float>(ProximalPoint{L2{}, 0.5}, 3));
+  refuses(OnlineEstimator<double>(ProximalPoint{L2{}, 0.5}, 3, {.average = true}));
+  EXPECT_TRUE(same_bits<double>(before, estimator.estimate()));
+  OnlineEstimator<double> other_tau(ProximalPoint{L2{}, 9}, 3);
+  std::istringstream in(good);
+  other_tau.load(in);
+  EXPECT_EQ(std::get<ProximalPoint>(other_tau.method()).tau, 0.5);
+}
+
+}  // namespace
+}  // namespace medgrad
