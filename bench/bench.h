@@ -15,8 +15,9 @@ double seconds(F&& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The fused steps against plain loops over the same memory, in turns: `rounds` times each.
-template <class T>
+// The fused steps against plain loops over the same memory, in turns: `rounds` times each. All but
+// the estimators' own m, which is in large pages, are a Vector: std::vector or LargeVector.
+template <class Vector>
 void online_steps(std::size_t n, int rounds);
 
 // A sample estimator over the rows of a raw row-major file; the estimate is written to `out`.

@@ -1,21 +1,24 @@
-// medgrad_bench online TYPE N ROUNDS
+// medgrad_bench online TYPE PAGES N ROUNDS
 // medgrad_bench sample TYPE METHOD TOLERANCE FILE ROWS COLUMNS ROUNDS OUT
 // medgrad_bench stable-samples TYPE ALPHA BETA N ROUNDS
 // medgrad_bench stable-functions double ALPHA BETA N ROUNDS
-// with TYPE float or double. Meant to be run by run.py.
+// with TYPE float or double, PAGES ordinary or large. Meant to be run by run.py.
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "bench.h"
+#include "medgrad/large_vector.h"
 
 namespace {
 
 template <class T>
 int run(const std::vector<std::string>& a) {
-  if (a.size() == 4 && a[0] == "online") {
-    medgrad::bench::online_steps<T>(std::stoul(a[2]), std::stoi(a[3]));
+  if (a.size() == 5 && a[0] == "online") {
+    const auto steps = a[2] == "large" ? medgrad::bench::online_steps<medgrad::LargeVector<T>>
+                                       : medgrad::bench::online_steps<std::vector<T>>;
+    steps(std::stoul(a[3]), std::stoi(a[4]));
   } else if (a.size() == 9 && a[0] == "sample") {
     medgrad::bench::sample<T>(a[2], std::stod(a[3]), a[4], std::stoul(a[5]), std::stoul(a[6]),
                               std::stoi(a[7]), a[8]);

@@ -13,6 +13,7 @@
 
 #include "bench.h"
 #include "medgrad/estimator.h"
+#include "medgrad/large_vector.h"
 #include "plain.h"
 
 namespace medgrad::bench {
@@ -30,21 +31,22 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-template <class T>
-std::vector<T> noise(std::size_t n, unsigned seed) {
+template <class Vector>
+Vector noise(std::size_t n, unsigned seed) {
   std::minstd_rand random(seed);
-  std::uniform_real_distribution<T> uniform(-1, 1);
-  std::vector<T> v(n);
-  for (T& x : v) x = uniform(random);
+  std::uniform_real_distribution<typename Vector::value_type> uniform(-1, 1);
+  Vector v(n);
+  for (auto& x : v) x = uniform(random);
   return v;
 }
 
 }  // namespace
 
-template <class T>
+template <class Vector>
 void online_steps(std::size_t n, int rounds) {
-  const std::vector<T> g = noise<T>(n, 1);
-  std::vector<T> w = noise<T>(n, 2), a = noise<T>(n, 3), b = a, c = a;
+  using T = typename Vector::value_type;
+  const Vector g = noise<Vector>(n, 1);
+  Vector w = noise<Vector>(n, 2), a = noise<Vector>(n, 3), b = a, c = a;
   const auto estimator = [n](AnyDistance distance, double tau, NonFinite policy) {
     return OnlineEstimator<T>(ProximalPoint{std::move(distance), tau}, n,
                               {.start = Start::warm, .non_finite = policy, .average = false});
@@ -57,7 +59,7 @@ void online_steps(std::size_t n, int rounds) {
   std::vector<Contender> contenders = {
       {"in-place", 6,
        [&] {
-         for (std::vector<T>* x : {&a, &b, &c}) in_place(x->data(), T(0.5), T(0.25), n);
+         for (Vector* x : {&a, &b, &c}) in_place(x->data(), T(0.5), T(0.25), n);
        }},
       {"copy", 2, [&] { copy(g.data(), a.data(), n); }},
       {"triad", 3, [&] { triad(g.data(), w.data(), a.data(), T(0.5), n); }},
@@ -76,7 +78,7 @@ void online_steps(std::size_t n, int rounds) {
 
   // For comparison only: the same traffic as CClip and VClip, without anything a step has to take
   // care of.
-  std::vector<T> m(n);
+  Vector m(n);
   contenders.push_back({"cclip by hand", 5,
                         [&] { cclip_by_hand(m.data(), g.data(), w.data(), T(1e-3), T(1e-3), n); }});
 
@@ -102,7 +104,9 @@ void online_steps(std::size_t n, int rounds) {
   }
 }
 
-template void online_steps<float>(std::size_t, int);
-template void online_steps<double>(std::size_t, int);
+template void online_steps<std::vector<float>>(std::size_t, int);
+template void online_steps<std::vector<double>>(std::size_t, int);
+template void online_steps<LargeVector<float>>(std::size_t, int);
+template void online_steps<LargeVector<double>>(std::size_t, int);
 
 }  // namespace medgrad::bench
