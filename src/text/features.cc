@@ -37,11 +37,14 @@ void FeatureSet::add_windows(std::size_t q, const QuestionSet& set, const Option
   const std::size_t total = contexts_[question.context].ids.size();
   const std::size_t room = options.max_length - std::min(options.max_length, question_length + 3);
   if (question_length + 3 > options.max_length || (total > room && room <= options.stride)) {
+    // In windows, each of which must go on by a token; or beside all of the context.
+    const std::size_t beside = options.max_length - std::min(options.max_length, total + 3);
+    const std::size_t most = std::max(options.max_length - options.stride - 4, beside);
     throw Error("question '" + question.id + "' has " + std::to_string(question_length) +
                 " tokens; with a context of " + std::to_string(total) + ", sequences of " +
                 std::to_string(options.max_length) + " and a stride of " +
-                std::to_string(options.stride) + " it may have " +
-                std::to_string(options.max_length - options.stride - 4) + " at most.");
+                std::to_string(options.stride) + " it may have " + std::to_string(most) +
+                " at most.");
   }
   const std::size_t answer_length = count_characters(question.answers.front().text);
   for (std::size_t first = 0;; first += room - options.stride) {
@@ -114,6 +117,16 @@ FeatureBatch FeatureSet::batch(std::span<const std::uint32_t> features) const {
     batch.ends.push_back(feature.end);
   }
   return batch;
+}
+
+void FeatureSet::add_to(Checksum& sum) const {
+  for (const std::vector<TokenId>& question : questions_) sum.add_all(std::span(question));
+  for (const Tokens& context : contexts_) {
+    sum.add_all(std::span(context.ids));
+    sum.add_all(std::span(context.offsets));
+  }
+  sum.add_all(std::span(context_of_));
+  sum.add_all(std::span(features_));
 }
 
 std::vector<std::uint32_t> epoch_order(std::size_t n, std::uint64_t seed, std::uint64_t epoch) {

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "text/checksum.h"
 #include "text/squad.h"
 #include "text/wordpiece.h"
 
@@ -60,6 +61,9 @@ class FeatureSet {
   [[nodiscard]] Offset offset(std::size_t i, std::size_t position) const;
 
   [[nodiscard]] FeatureBatch batch(std::span<const std::uint32_t> features) const;
+
+  // Adds all that batches are made of.
+  void add_to(Checksum& sum) const;
 
  private:
   void add_windows(std::size_t question, const QuestionSet& set, const Options& options);

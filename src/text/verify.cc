@@ -6,6 +6,7 @@
 
 #include "medgrad/error.h"
 #include "text/corpus.h"
+#include "text/encoder_title.h"
 #include "text/file.h"
 #include "text/json_file.h"
 #include "text/safetensors.h"
@@ -80,14 +81,23 @@ std::size_t setting(const Json& config, std::initializer_list<std::string_view> 
   return whole_number_of(member(config, *keys.begin(), root), root);
 }
 
-void verify_checkpoint(const fs::path& folder, Verdict& verdict) {
+// The encoder that a data set is to hold.
+std::string_view title_of(const DataSet& set) {
+  return set.name == "distilbert" ? kDistilBert : kMiniLm;
+}
+
+void verify_checkpoint(const DataSet& set, const fs::path& folder, Verdict& verdict) {
   const std::string config_name = (folder / "config.json").string();
   const Json config = parse_json(read_whole(config_name), config_name);
   const std::size_t words = setting(config, {"vocab_size"}, config_name);
   const std::size_t width = setting(config, {"hidden_size", "dim"}, config_name);
   const std::size_t layers = setting(config, {"num_hidden_layers", "n_layers"}, config_name);
-  verdict.findings.push_back(
-      {"config.json: " + count(layers, "layers of ") + std::to_string(width), true, ""});
+  const std::string type =
+      config.contains("model_type")
+          ? text_of(config["model_type"], Place(Place(config_name), "model_type"))
+          : "";
+  compare(verdict, "config.json: " + encoder_title(type, layers, width),
+          "config.json: " + std::string(title_of(set)));
 
   compare(verdict, "vocab.txt: " + count(WordPiece::read(folder / "vocab.txt").size(), "pieces"),
           "vocab.txt: " + count(words, "pieces"));
@@ -181,7 +191,7 @@ Verdict verify(const DataSet& set, const fs::path& folder) {
       guarded(verdict, [&] { verify_questions(folder / "dev-v1.1.json", 10570, verdict); });
       break;
     case DataKind::checkpoint:
-      guarded(verdict, [&] { verify_checkpoint(folder, verdict); });
+      guarded(verdict, [&] { verify_checkpoint(set, folder, verdict); });
       break;
   }
   guarded(verdict, [&] { verify_digests(set, folder, verdict); });

@@ -19,13 +19,19 @@ REAL = os.environ.get("MEDGRAD_DATA", "")
 PTB = ("ptb.train.txt", "ptb.valid.txt", "ptb.test.txt")
 
 
-def checkpoint_files(numbers=(0.5, -1.0) * 5):
-    """A BERT-type checkpoint of five pieces and width 2."""
+SHAPES = {"distilbert": {"model_type": "distilbert", "dim": 768, "n_layers": 6},
+          "minilm-l6": {"model_type": "bert", "hidden_size": 384, "num_hidden_layers": 6}}
+
+
+def checkpoint_files(of="minilm-l6", number=0.5):
+    """A checkpoint of that encoder with five pieces and nothing but their embedding."""
+    width = SHAPES[of].get("dim", 384)
     name = "bert.embeddings.word_embeddings.weight"
-    header = json.dumps({name: {"dtype": "F32", "shape": [5, 2], "data_offsets": [0, 40]}}).encode()
-    return {"config.json": json.dumps({"vocab_size": 5, "hidden_size": 2, "num_hidden_layers": 1}),
+    header = json.dumps({name: {"dtype": "F32", "shape": [5, width], "data_offsets": [0, 20 * width]}}).encode()
+    numbers = [1.0] * (5 * width - 1) + [number]
+    return {"config.json": json.dumps({"vocab_size": 5, **SHAPES[of]}),
             "vocab.txt": "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n",
-            "model.safetensors": struct.pack("<Q", len(header)) + header + struct.pack("<10f", *numbers)}
+            "model.safetensors": struct.pack("<Q", len(header)) + header + struct.pack(f"<{5 * width}f", *numbers)}
 
 
 class DataTest(CommandTest):
@@ -116,13 +122,19 @@ class Verify(DataTest):
 
     def test_damage_is_told_with_its_place(self):
         files = checkpoint_files()
+        bert = '{"model_type": "bert", "vocab_size": 5, '
         cases = [
-            ("model.safetensors", files["model.safetensors"][:-1], "where the data of the file has 39 bytes"),
+            ("model.safetensors", files["model.safetensors"][:-1], "where the data of the file has 7679 bytes"),
             ("model.safetensors", b"garbage", "is no safetensors file: it has 7 bytes"),
-            ("model.safetensors", checkpoint_files((float("nan"),) * 10)["model.safetensors"], "10 of them not finite"),
+            ("model.safetensors", checkpoint_files(number=float("nan"))["model.safetensors"], "1 of them not finite"),
             ("config.json", "{\n]", "config.json:2: this is no JSON"),
-            ("config.json", '{"vocab_size": 5, "num_hidden_layers": 1}', "has no 'hidden_size'"),
-            ("config.json", '{"vocab_size": 5, "dim": 3, "n_layers": 1}', "does not fit the vocabulary"),
+            ("config.json", bert + '"num_hidden_layers": 6}', "has no 'hidden_size'"),
+            ("config.json", bert + '"hidden_size": 3, "num_hidden_layers": 6}', "does not fit the vocabulary"),
+            ("config.json", bert + '"hidden_size": 384, "num_hidden_layers": 1}',
+             "config.json: a BERT-type encoder of 1 layer of 384; expected: config.json: MiniLM-L6"),
+            ("config.json", bert.replace("bert", "distilbert") + '"dim": 384, "n_layers": 6}',
+             "config.json: a BERT-type encoder of 6 layers of 384; expected: config.json: MiniLM-L6"),
+            ("config.json", '{"vocab_size": 5, "model_type": 7, "hidden_size": 384, "num_hidden_layers": 6}', "model_type is '7'; it must be text"),
             ("vocab.txt", files["vocab.txt"] + "a\n", "vocab.txt:6: 'a' is given twice"),
             ("vocab.txt", files["vocab.txt"] + "b\n", "vocab.txt: 6 pieces; expected: vocab.txt: 5 pieces"),
         ]
@@ -135,7 +147,7 @@ class Verify(DataTest):
 class Prepare(DataTest):
     def archives(self):
         """The same files as a folder, a .tgz and a .zip, some folders down."""
-        folder = self.put("download/some/where", checkpoint_files())
+        folder = self.put("download/some/where", checkpoint_files("distilbert"))
         top = self.path("download")
         with tarfile.open(self.path("it.tgz"), "w:gz") as tar:
             tar.add(top, "models")
@@ -156,8 +168,17 @@ class Prepare(DataTest):
                 self.assertTrue(self.listed()["distilbert"]["found"])
                 self.refuse("is there already", "prepare", "distilbert", "--from", source)
                 shutil.rmtree(place)
+        source = self.put("other", checkpoint_files("minilm-l6"))
         self.run_data("prepare", "minilm-l6", "--from", source, "--to", self.path("here"), "--quiet")
         self.assertEqual(os.listdir(self.path("here")), ["minilm-l6"])
+
+    def test_one_encoder_is_not_the_other(self):
+        for name, other, found, expected in (("distilbert", "minilm-l6", "MiniLM-L6", "DistilBERT"),
+                                             ("minilm-l6", "distilbert", "DistilBERT", "MiniLM-L6")):
+            source = self.put("from-" + other, checkpoint_files(other))
+            self.refuse(f"is not the published {name}: found config.json: {found}, expected config.json: {expected}",
+                        "prepare", name, "--from", source)
+        self.assertEqual(os.listdir(self.own), [])
 
     def test_refuses_other_data_and_leaves_nothing(self):
         self.put("ptb", {name: "a b\n" for name in PTB})

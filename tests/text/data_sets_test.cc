@@ -8,6 +8,7 @@
 
 #include "io/temporary_folder.h"
 #include "text/data.h"
+#include "text/encoder_title.h"
 #include "text/prepare.h"
 #include "text/sha256.h"
 #include "text/verify.h"
@@ -124,6 +125,13 @@ TEST(Verify, SaysWhatIsNotAsPublished) {
             (root / "ptb/ptb.valid.txt") + ":1: the line is no UTF-8 text.");
 }
 
+TEST(EncoderTitle, IsThatOfTheConfiguration) {
+  EXPECT_EQ(encoder_title("distilbert", 6, 768), "DistilBERT");
+  EXPECT_EQ(encoder_title("bert", 6, 384), "MiniLM-L6");
+  EXPECT_EQ(encoder_title("bert", 6, 768), "a BERT-type encoder of 6 layers of 768");
+  EXPECT_EQ(encoder_title("distilbert", 1, 384), "a BERT-type encoder of 1 layer of 384");
+}
+
 TEST(Prepare, RefusesWhatIsNotTheDataAndLeavesNothingBehind) {
   const TemporaryFolder from, to;
   const auto error_of = [&](const std::string& what) {
@@ -161,6 +169,12 @@ TEST(RealData, IsAsPublishedAndIsPutIntoPlace) {
     if (!fs::exists(real_data() / name)) continue;
     for (const Finding& finding : verify(data_set(name), real_data() / name).findings)
       EXPECT_TRUE(finding.good) << finding.what << ", " << finding.expected;
+  }
+  if (fs::exists(real_data() / "minilm-l6")) {
+    EXPECT_NE(message_of([&] {
+                return prepare(data_set("distilbert"), real_data() / "minilm-l6", to / "other");
+              }).find("found config.json: MiniLM-L6, expected config.json: DistilBERT"),
+              std::string::npos);
   }
 }
 

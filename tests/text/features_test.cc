@@ -127,6 +127,21 @@ TEST(Features, BatchesArePaddedToTheLongest) {
   EXPECT_EQ(batch.ends, (std::vector<std::int64_t>{5, 6}));
 }
 
+TEST(Features, TheChecksumIsThatOfAllBatches) {
+  WordPiece tokenizer = letters();
+  const auto checksum = [&](const std::string& context, const std::string& question,
+                            const std::string& answer) {
+    Checksum sum;
+    FeatureSet(one_question(context, question, answer), tokenizer, {12, 4}).add_to(sum);
+    return sum.value();
+  };
+  const std::uint64_t one = checksum("abc c", "q", "c");
+  EXPECT_EQ(checksum("abc c", "q", "c"), one);
+  EXPECT_NE(checksum("abc a", "q", "c"), one);
+  EXPECT_NE(checksum("abc c", "x", "c"), one);
+  EXPECT_NE(checksum("abc c", "q", "abc"), one);
+}
+
 TEST(Features, AQuestionMustLeaveRoomForTheContext) {
   WordPiece tokenizer = letters();
   const QuestionSet set = one_question(std::string(40, 'a'), "qqqqqq", "a");
@@ -142,11 +157,19 @@ TEST(Features, AQuestionMustLeaveRoomForTheContext) {
       }),
       "a maximal length of 12 tokens with a stride of 8 leaves no room: the length must exceed "
       "the stride by 5 or more.");
-  const QuestionSet long_question = one_question("", "qqqqqqqqqqqq", "");
-  EXPECT_NE(message_of([&] {
-              return FeatureSet(long_question, tokenizer, {12, 4}).size();
-            }),
-            "no error");
+  // A context that fits beside the question needs no windows.
+  for (const auto& [context, most] : {std::pair("", 9), {"aaa", 6}, {"aaaaaa", 4}}) {
+    const auto asked = [&](int tokens) {
+      const QuestionSet one = one_question(context, std::string(std::size_t(tokens), 'q'), "");
+      return message_of([&] { return FeatureSet(one, tokenizer, {12, 4}).size(); });
+    };
+    EXPECT_EQ(asked(most), "no error") << context;
+    EXPECT_EQ(asked(most + 1), "question 'id' has " + std::to_string(most + 1) +
+                                   " tokens; with a context of " +
+                                   std::to_string(std::string(context).size()) +
+                                   ", sequences of 12 and a stride of 4 it may have " +
+                                   std::to_string(most) + " at most.");
+  }
 }
 
 TEST(Features, TheOrderOfAnEpochIsAPermutationOfItsOwn) {
