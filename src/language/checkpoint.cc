@@ -1,14 +1,14 @@
 #include "language/checkpoint.h"
 
-#include <fcntl.h>
 #include <torch/torch.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <system_error>
+#include <exception>
 
 #include "language/run_config.h"
 #include "medgrad/error.h"
+#include "medgrad/io.h"
+#include "text/checksum.h"
+#include "text/file.h"
 
 namespace medgrad::language {
 namespace {
@@ -45,13 +45,36 @@ Position position_of(const std::string& text) {
   return position;
 }
 
-// The bytes are on the disk before the name is: a machine that dies leaves the old file or the new.
-void replace_with(const fs::path& made, const fs::path& file) {
-  const int handle = ::open(made.c_str(), O_RDONLY);
-  const bool good = handle >= 0 && ::fsync(handle) == 0;
-  if (handle >= 0) ::close(handle);
-  if (!good || ::rename(made.c_str(), file.c_str()) != 0)
-    throw std::system_error(errno, std::generic_category(), file.string());
+// The last line of the file: a word and the checksum of all before it.
+constexpr std::string_view kLastLine = "\nmedgrad checksum ";
+constexpr std::size_t kLastLineSize = kLastLine.size() + 16 + 1;
+
+std::string last_line(const text::Checksum& sum) {
+  return std::string(kLastLine).append(sum.text()).append("\n");
+}
+
+// The archive in the bytes of a file; empty where the checksum does not fit.
+std::string_view checked(std::string_view bytes) {
+  if (bytes.size() < kLastLineSize) return {};
+  const std::string_view archive = bytes.substr(0, bytes.size() - kLastLineSize);
+  text::Checksum sum;
+  sum.add(archive);
+  return bytes.substr(archive.size()) == last_line(sum) ? archive : std::string_view();
+}
+
+// Runs `read`; what libtorch or JSON find wrong in it is an Error about the file.
+template <class Read>
+auto read_from(const fs::path& file, const Read& read) {
+  const auto damaged = [&] {
+    return Error(file.string().append(" is no checkpoint of a training run, or damaged."));
+  };
+  try {
+    return read();
+  } catch (const c10::Error&) {
+    throw damaged();
+  } catch (const Json::exception&) {
+    throw damaged();
+  }
 }
 
 }  // namespace
@@ -93,16 +116,24 @@ void save_checkpoint(const fs::path& file, const Json& config, const Position& p
   archive.write("weights", weights);
   archive.write("optimizer", state);
   archive.write("schedule", schedule);
-  const fs::path made = file.string() + ".new";
-  try {
-    archive.save_to(made.string());
-  } catch (const c10::Error& error) {
-    std::error_code ignored;
-    fs::remove(made, ignored);
-    throw std::runtime_error(
-        made.string().append(" cannot be written: ").append(error.what_without_backtrace()));
-  }
-  replace_with(made, file);
+  // libtorch ends the program where its writer fails, so failures stay here until it is done.
+  OutputFile out(file.string());
+  text::Checksum sum;
+  std::exception_ptr failure;
+  const auto write = [&](const void* data, std::size_t size) {
+    const std::string_view bytes(static_cast<const char*>(data), size);
+    try {
+      if (!failure) out.write(bytes);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    sum.add(bytes);
+    return size;
+  };
+  archive.save_to(write);
+  if (failure) std::rethrow_exception(failure);
+  out.write(last_line(sum));
+  out.commit();
 }
 
 Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::Module& model,
@@ -111,30 +142,32 @@ Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::
     throw Error(std::string("there is no checkpoint to resume from: ")
                     .append(file.string())
                     .append(" does not exist."));
-  InputArchive archive, weights, state, schedule;
-  c10::IValue saved, position;
-  try {
-    archive.load_from(file.string());
+  return read_from(file, [&] {
+    const text::MappedFile mapped(file);
+    const std::string_view bytes = checked(mapped.bytes());
+    if (bytes.empty())
+      throw Error(file.string().append(" is no checkpoint of a training run, or damaged."));
+    InputArchive archive, weights, state, schedule;
+    c10::IValue saved, position;
+    archive.load_from(bytes.data(), bytes.size());
     archive.read("config", saved);
     archive.read("position", position);
     archive.read("weights", weights);
     archive.read("optimizer", state);
     archive.read("schedule", schedule);
-  } catch (const c10::Error&) {
-    throw Error(file.string().append(" is no checkpoint of a training run, or damaged."));
-  }
-  check_same_run(Json::parse(saved.toStringRef()), config, file.string());
-  const ::torch::NoGradGuard no_grad;
-  const auto parameters = model.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    at::Tensor value;
-    if (!weights.try_read(std::to_string(i), value) || value.sizes() != parameters[i].sizes())
-      throw Error(file.string().append(" holds another model."));
-    parameters[i].copy_(value);
-  }
-  optimizer.load(state);
-  scheduler.load(schedule);
-  return position_of(position.toStringRef());
+    check_same_run(Json::parse(saved.toStringRef()), config, file.string());
+    const ::torch::NoGradGuard no_grad;
+    const auto parameters = model.parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      at::Tensor value;
+      if (!weights.try_read(std::to_string(i), value) || value.sizes() != parameters[i].sizes())
+        throw Error(file.string().append(" holds another model."));
+      parameters[i].copy_(value);
+    }
+    optimizer.load(state);
+    scheduler.load(schedule);
+    return position_of(position.toStringRef());
+  });
 }
 
 }  // namespace medgrad::language

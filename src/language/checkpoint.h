@@ -1,5 +1,5 @@
 // A training run on disk: its position, model, optimiser and schedule in one file that is replaced
-// in one step.
+// in one step. It is an archive of libtorch and, behind it, a line with the checksum of its bytes.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ struct Position {
 [[nodiscard]] std::vector<Evaluation> evaluations_of(const Json& json);
 
 // `config` is everything the run depends on; load_checkpoint() throws Error where it differs, and
-// where the file is missing or damaged.
+// where the file is missing or damaged. save_checkpoint() throws std::system_error where the file
+// cannot be written; the one that was there is still there then.
 void save_checkpoint(const std::filesystem::path& file, const Json& config,
                      const Position& position, const ::torch::nn::Module& model,
                      const torch::TrackingOptimizer& optimizer, const torch::Scheduler& scheduler);

@@ -104,6 +104,7 @@ GradientSettings read_gradient_settings(const Node& document, const std::string&
   s.random_order = reader.word("order", {"cyclic", "random"}, "cyclic") == "random";
   s.noise = reader.truth("noise", false);
   if (const Node* const scale = reader.any("paper_scale")) s.paper_scale = *scale;
+  (void)reader.any("data");
   reader.finish();
   if (s.methods.empty() && !s.noise)
     reader.fail(document, "there are no methods to follow and no noise to measure.");

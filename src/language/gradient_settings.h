@@ -8,7 +8,8 @@
 //      "paper_scale": {"batch": [64, 256, 1024], "steps": 2000}}
 //
 // `methods` (none: nothing is followed) see the same gradients; `noise` measures the distances of
-// batch gradients. `paper_scale` is put over the rest by --paper-scale.
+// batch gradients. `paper_scale` is put over the rest by --paper-scale. `data` is written to
+// config.json for people, and not read.
 #pragma once
 
 #include <cstddef>

@@ -113,8 +113,9 @@ std::string measured(std::size_t batch, const BatchGradients& gradients, const F
   return text.append(" batch gradients from it is ").append(lab::show(mean)).append(".");
 }
 
-void run_batch_size(Results& r, const GradientSettings& s, std::size_t batch, Share& share,
-                    const GradientStudyOptions& options) {
+// Gives what the data and the model were.
+std::string run_batch_size(Results& r, const GradientSettings& s, std::size_t batch, Share& share,
+                           const GradientStudyOptions& options) {
   const std::unique_ptr<Task> task = open_task(s.task, {.size = s.size,
                                                         .batch = batch,
                                                         .dropout = s.dropout,
@@ -164,13 +165,14 @@ void run_batch_size(Results& r, const GradientSettings& s, std::size_t batch, Sh
   }
   add_errors(r, errors, batch);
   r.notes.push_back(measured(batch, gradients, full, errors));
+  return task->description();
 }
 
 }  // namespace
 
 lab::Finished run_gradient_study(const GradientSettings& settings,
                                  const GradientStudyOptions& options) {
-  const lab::Node document = to_document(settings);
+  lab::Node document = to_document(settings);
   Results results{.experiment = settings.experiment,
                   .title = settings.title,
                   .description = settings.description,
@@ -186,10 +188,12 @@ lab::Finished run_gradient_study(const GradientSettings& settings,
                                 .append(" batches of the training part, not of all of it."));
   if (settings.size == Size::small)
     results.notes.emplace_back("The model is a small one of the same kind, not the paper's.");
+  lab::Node::List data;
   for (std::size_t i = 0; i < settings.batch.size(); ++i) {
     Share share(options, i, settings.batch.size());
-    run_batch_size(results, settings, settings.batch[i], share, options);
+    data.push_back({run_batch_size(results, settings, settings.batch[i], share, options), 1});
   }
+  put(document, "data", {std::move(data), 1});
   if (!settings.methods.empty()) add_tracking_findings(results);
   return {std::move(results), lab::to_text(document)};
 }

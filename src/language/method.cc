@@ -48,6 +48,9 @@ std::vector<std::string> words_of(std::string_view list) {
 }
 
 Method parse_method(std::string_view word) {
+  if (word.ends_with(':'))
+    throw Error(std::string("'").append(word).append(
+        "' has nothing after its last colon; a method reads NAME:parameter=number."));
   Method method;
   method.word = word;
   std::string_view rest = word;

@@ -8,13 +8,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "language/encoder.h"
 #include "language/parts.h"
 #include "medgrad/error.h"
 #include "text/answers.h"
+#include "text/checksum.h"
 #include "text/data_sets.h"
+#include "text/encoder_title.h"
 #include "text/features.h"
-#include "text/file.h"
-#include "text/safetensors.h"
 #include "text/squad.h"
 #include "text/synthetic.h"
 #include "text/wordpiece.h"
@@ -26,30 +27,6 @@ namespace {
 at::Tensor tensor_of(const std::vector<std::int64_t>& values,
                      std::initializer_list<std::int64_t> shape) {
   return at::tensor(values, at::kLong).view(at::IntArrayRef(shape));
-}
-
-// The tensors of a file that a model can use; what else there is are positions and the like.
-std::map<std::string, at::Tensor> tensors_of(const std::filesystem::path& path) {
-  const text::SafeTensors file(path);
-  std::map<std::string, at::Tensor> tensors;
-  for (const text::Tensor& one : file.tensors()) {
-    if (one.type != "F64" && one.type != "F32" && one.type != "F16" && one.type != "BF16") continue;
-    std::vector<std::int64_t> shape(one.shape.begin(), one.shape.end());
-    const at::Tensor to = at::empty(shape, at::kFloat);
-    file.read(one.name, {to.data_ptr<float>(), one.elements});
-    tensors.emplace(one.name, to);
-  }
-  return tensors;
-}
-
-// "3 tensors (a, b, …)".
-std::string counted(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 3;
-  std::string text = std::to_string(names.size());
-  text.append(names.size() == 1 ? " tensor (" : " tensors (");
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text.append(i == 0 ? "" : ", ").append(names[i]);
-  return text.append(names.size() > kShown ? ", …)" : ")");
 }
 
 torch::Batch make_batch(const text::FeatureBatch& from) {
@@ -86,6 +63,20 @@ class QuestionTask final : public Task {
     if (train_size() < train_->size() && options_.limit != 0)
       text.append(", the first ").append(std::to_string(options_.limit)).append(" batches only");
     return text.append(".");
+  }
+
+  std::string data_checksum() const override {
+    text::Checksum sum;
+    for (const text::FeatureSet* const set : {&*train_, &*dev_}) set->add_to(sum);
+    for (const text::Question& question : dev_set_.questions)
+      for (const text::Answer& answer : question.answers) sum.add(answer.text);
+    if (published_ != nullptr) {
+      for (const at::Tensor& w : published_->parameters()) {
+        const at::Tensor whole = w.detach().contiguous();
+        sum.add({static_cast<const char*>(whole.data_ptr()), whole.nbytes()});
+      }
+    }
+    return sum.text();
   }
 
   // The encoder of the checkpoint and a head drawn from `seed`; without one, all drawn.
@@ -159,23 +150,36 @@ class QuestionTask final : public Task {
   void open_squad() {
     const auto folders = text::DataFolders::from_environment();
     const auto squad = folders.require("squad");
-    const std::string_view encoder = encoder_name(folders);
-    const auto checkpoint = folders.require(encoder);
+    const EncoderFiles encoder(folders.require(encoder_name(folders)));
+    bert_ = read_encoder_options(encoder);
+    text::WordPiece tokenizer = read_encoder_vocabulary(encoder, bert_);
     train_set_ = text::read_squad(squad / "train-v1.1.json");
     dev_set_ = text::read_squad(squad / "dev-v1.1.json");
-    text::WordPiece tokenizer = text::WordPiece::read(checkpoint / "vocab.txt");
     make_features(tokenizer);
-    const auto config = checkpoint / "config.json";
-    bert_ = torch::parse_bert_options(text::read_whole(config), config.string());
+    check_positions(encoder);
     set_dropout();
     if (options_.size == Size::small) {
       make_small();
       encoder_note_ = ", a small encoder from scratch where the paper has DistilBERT";
-    } else {
-      load(checkpoint / "model.safetensors");
-      if (encoder != "distilbert")
-        encoder_note_.insert(0, ", encoder MiniLM-L6 where the paper has DistilBERT");
+      return;
     }
+    if (const std::string title = title_of(bert_); title != text::kDistilBert)
+      encoder_note_.append(", encoder ").append(title).append(" where the paper has DistilBERT");
+    load(encoder);
+  }
+
+  // Every window must fit the positions of the encoder.
+  void check_positions(const EncoderFiles& encoder) const {
+    std::size_t longest = 0;
+    for (const text::FeatureSet* const set : {&*train_, &*dev_})
+      for (std::size_t i = 0; i < set->size(); ++i) longest = std::max(longest, set->length(i));
+    if (longest > static_cast<std::size_t>(bert_.positions))
+      throw Error(encoder.config.string()
+                      .append(": max_position_embeddings is ")
+                      .append(std::to_string(bert_.positions))
+                      .append(", and the longest window of questions and text has ")
+                      .append(std::to_string(longest))
+                      .append(" tokens."));
   }
 
   void make_up() {
@@ -208,23 +212,16 @@ class QuestionTask final : public Task {
     bert_.layers = 2;
   }
 
-  // Reads the checkpoint and notes what in it was of no use.
-  void load(const std::filesystem::path& file) {
+  // Reads the weights and notes what in them was of no use.
+  void load(const EncoderFiles& encoder) {
     published_ = std::make_shared<torch::QuestionAnswering>(bert_);
-    const torch::LoadReport report = published_->load(tensors_of(file));
-    std::string unexpected;
-    if (!report.unexpected.empty())
-      unexpected.append(counted(report.unexpected)).append(" of it of no known use");
-    if (!report.missing.empty())
-      throw Error(file.string()
-                      .append(" lacks ")
-                      .append(counted(report.missing))
-                      .append(unexpected.empty() ? "" : ", with ")
-                      .append(unexpected)
-                      .append("."));
+    const torch::LoadReport report = load_encoder(encoder, *published_);
     head_published_ = report.head;
-    encoder_note_ = report.head ? ", head and all from the checkpoint" : ", a new head";
-    if (!unexpected.empty()) encoder_note_.append(", ").append(unexpected);
+    encoder_note_.append(report.head ? ", head and all from the checkpoint" : ", a new head");
+    if (!report.unexpected.empty())
+      encoder_note_.append(", ")
+          .append(counted(report.unexpected))
+          .append(" of it of no known use");
   }
 
   // Windows that take part in training.

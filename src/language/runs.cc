@@ -47,6 +47,24 @@ TrainingResult result_of(const Json& json) {
   return result;
 }
 
+// Whether a result can have come from a run: a loss and the same scores in every evaluation, the
+// last of them after the last step unless the run has diverged.
+bool is_whole(const TrainingResult& result) {
+  const auto names = [](const Evaluation& one) {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : one.scores) all.push_back(name);
+    return all;
+  };
+  if (result.evaluations.empty()) return false;
+  const std::vector<std::string> first = names(result.evaluations.front());
+  if (std::ranges::find(first, "training_loss") == first.end()) return false;
+  for (const Evaluation& one : result.evaluations)
+    if (names(one) != first || one.step > result.steps) return false;
+  const Evaluation& last = result.evaluations.back();
+  return result.diverged ||
+         (last.step == result.steps && std::isfinite(score(last.scores, "training_loss")));
+}
+
 // The result of a finished run, if there is one and it is as long as this one is to be (or ended
 // by itself). Throws Error where it is of another run.
 std::optional<TrainingResult> finished_result(const fs::path& file, const Json& config,
@@ -59,6 +77,7 @@ std::optional<TrainingResult> finished_result(const fs::path& file, const Json& 
   check_same_run(json.at("config"), config, file.parent_path().string());
   try {
     TrainingResult result = result_of(json);
+    if (!is_whole(result)) throw damaged();
     if (result.steps == total || (result.diverged && result.steps < total)) return result;
     return {};
   } catch (const Json::exception&) {

@@ -56,6 +56,8 @@ class Task {
   [[nodiscard]] virtual const TaskOptions& options() const = 0;  // `batch` filled in
   // One sentence: data, model, and what differs from the paper.
   [[nodiscard]] virtual std::string description() const = 0;
+  // Of the data that training and evaluation see, and of published weights: sixteen digits.
+  [[nodiscard]] virtual std::string data_checksum() const = 0;
 
   // A new model whose weights are drawn from `seed`; for a task with a checkpoint, from there.
   [[nodiscard]] virtual std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const = 0;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/text.h"
 #include "lab/study.h"
 #include "language/gradient_settings.h"
+#include "language/run_config.h"
+#include "language/run_results.h"
 
 namespace medgrad::language {
 namespace {
@@ -56,7 +59,77 @@ std::vector<double> read_rates(Reader& reader, const TaskInfo& info,
   return rates;
 }
 
+Schedule read_schedule(Reader& reader, std::string_view key) {
+  const Node* const node = reader.any(key);
+  if (node == nullptr) return {};
+  Reader inner(*node, reader.file(), std::string("'").append(key).append("'"));
+  const std::string kind = inner.text("kind");
+  Schedule schedule;
+  schedule.kind = inner.located(*node->find("kind"), [&] { return Schedule::kind_of(kind); });
+  schedule.value = inner.number("value", schedule.value);
+  schedule.factor = inner.number("factor", schedule.factor);
+  schedule.every = inner.whole("every", schedule.every, 1, kMany);
+  schedule.warmup = inner.whole("warmup", schedule.warmup, 0, kMany);
+  inner.finish();
+  return schedule;
+}
+
+TrainSettings::Grid read_grid(const Node& node, const std::string& file) {
+  Reader reader(node, file, "'sweep'");
+  TrainSettings::Grid grid;
+  if (const Node* const rates = reader.any("rates")) {
+    if (rates->list() == nullptr) reader.fail(*rates, "'rates' must be a list of learning rates.");
+    for (const Node& entry : *rates->list()) {
+      if (entry.number() == nullptr || !(*entry.number() >= 1e-30 && *entry.number() <= 1e30))
+        reader.fail(entry, "'rates' must hold numbers from 1e-30 to 1e30.");
+      grid.rates.push_back(*entry.number());
+    }
+  }
+  grid.extensions = reader.whole("extend", SweepOptions().extensions, 0, 1000);
+  reader.finish();
+  return grid;
+}
+
+// All rates of a method that were tried, in order.
+std::set<double> rates_tried(const std::vector<FinishedRun>& runs, const Method& method) {
+  std::set<double> all;
+  for (const FinishedRun& run : runs)
+    if (run.key.method.word == method.word) all.insert(run.key.lr);
+  return all;
+}
+
 }  // namespace
+
+std::string sweep_config(const Task& task, const std::string& name, const SweepOptions& sweep,
+                         const TrainingOptions& base, const std::vector<FinishedRun>& runs) {
+  const TaskOptions& of = task.options();
+  const TaskInfo& info = task.info();
+  Json json = {{"experiment", name},
+               {"kind", "training"},
+               {"task", info.name},
+               {"data", task.description()},
+               {"size", of.size == Size::paper ? "paper" : "small"},
+               {"batch", of.batch},
+               {"dropout", of.dropout.value_or(info.dropout)},
+               {"limit", of.limit},
+               {"evaluation_limit", of.evaluation_limit},
+               {"epochs", base.epochs},
+               {"steps", base.steps},
+               {"accumulate", base.accumulate == 0 ? info.accumulate : base.accumulate},
+               {"per_tensor", base.per_tensor},
+               {"lr_schedule", json_of(base.lr_schedule)},
+               {"tau_schedule", json_of(base.tau_schedule)},
+               {"seeds", sweep.seeds},
+               {"seed", sweep.seed},
+               {"methods", Json::array()},
+               {"sweep", {{"rates", sweep.rates}, {"extend", sweep.extensions}}},
+               {"tried", Json::array()}};
+  for (const Method& method : sweep.methods) {
+    json["methods"].push_back(method.word);
+    json["tried"].push_back({{"method", method.line}, {"rates", rates_tried(runs, method)}});
+  }
+  return json.dump(2).append("\n");
+}
 
 TrainSettings read_train_settings(const Node& document, const std::string& file) {
   Reader reader(document, file, "the experiment");
@@ -79,20 +152,55 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
     reader.fail(*reader.any("dropout"), "'dropout' must be at least 0 and below 1.");
   s.options.dropout = dropout;
   s.accumulate = reader.whole("accumulate", 0, 0, kMany);
+  s.per_tensor = reader.truth("per_tensor", false);
   s.methods = read_methods(reader);
-  s.rates = read_rates(reader, info, s.methods);
+  if (const Node* const sweep = reader.any("sweep")) {
+    if (const Node* const rates = reader.any("lr"))
+      reader.fail(*rates, "'lr' and 'sweep' exclude each other.");
+    s.sweep = read_grid(*sweep, file);
+  } else {
+    s.rates = read_rates(reader, info, s.methods);
+  }
+  s.lr_schedule = read_schedule(reader, "lr_schedule");
+  s.tau_schedule = read_schedule(reader, "tau_schedule");
   s.seeds = reader.whole("seeds", 1, 1, 1000);
   s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
   s.epochs = reader.whole("epochs", 1, 1, kMany);
   s.steps = reader.whole("steps", 0, 0, kMany);
-  (void)reader.any("paper_scale");
+  for (const char* const unread : {"paper_scale", "data", "tried"}) (void)reader.any(unread);
   reader.finish();
   return s;
 }
 
+namespace {
+
+// Titles, descriptions and notes of the file, over those that the results have of themselves.
+void put_words(lab::Results& results, const TrainSettings& settings) {
+  if (settings.document.find("title") != nullptr || !settings.sweep) results.title = settings.title;
+  if (!settings.description.empty())
+    results.description = std::string(settings.description).append(" ").append(results.description);
+  if (const std::string note = scaled_down(settings.document); !note.empty())
+    results.notes.push_back(note);
+}
+
+}  // namespace
+
 lab::Finished run_train_study(const TrainSettings& settings, const TrainContext& context) {
   const std::unique_ptr<Task> task = open_task(settings.task, settings.options);
-  const std::size_t all = settings.methods.size() * settings.seeds;
+  SweepOptions sweep;
+  sweep.methods = settings.methods;
+  sweep.seeds = settings.seeds;
+  sweep.seed = settings.seed;
+  if (settings.sweep) {
+    sweep.rates = settings.sweep->rates;
+    sweep.extensions = settings.sweep->extensions;
+  }
+  // Of a sweep, as many as are planned; it may come to be more.
+  constexpr std::size_t kPapersGrid = 3;
+  const std::size_t rates = !settings.sweep       ? 1
+                            : sweep.rates.empty() ? kPapersGrid
+                                                  : sweep.rates.size();
+  const std::size_t all = settings.methods.size() * settings.seeds * rates;
   std::size_t done = 0;
   RunsOptions options;
   options.folder = context.work;
@@ -100,28 +208,37 @@ lab::Finished run_train_study(const TrainSettings& settings, const TrainContext&
   options.base.epochs = settings.epochs;
   options.base.steps = settings.steps;
   options.base.accumulate = settings.accumulate;
+  options.base.per_tensor = settings.per_tensor;
+  options.base.lr_schedule = settings.lr_schedule;
+  options.base.tau_schedule = settings.tau_schedule;
   options.progress = [&](const RunKey&, const TrainingProgress& p) {
     const double share =
         static_cast<double>(p.step) / static_cast<double>(std::max<std::size_t>(p.steps, 1));
     if (context.progress)
-      context.progress((static_cast<double>(done) + share) / static_cast<double>(all));
+      context.progress(
+          std::min(1.0, (static_cast<double>(done) + share) / static_cast<double>(all)));
   };
-  std::vector<FinishedRun> runs;
-  for (std::size_t k = 0; k < settings.methods.size(); ++k) {
-    for (std::uint64_t seed = 0; seed < settings.seeds; ++seed) {
-      runs.push_back(
-          run_once(*task, {settings.methods[k], settings.rates[k], settings.seed + seed}, options));
-      ++done;
+  lab::Finished finished;
+  if (settings.sweep) {
+    options.finished = [&](const FinishedRun&) { ++done; };
+    const std::vector<FinishedRun> runs = language::sweep(*task, sweep, options);
+    finished.results = sweep_results(*task, settings.experiment, runs);
+    finished.config = sweep_config(*task, settings.experiment, sweep, options.base, runs);
+  } else {
+    std::vector<FinishedRun> runs;
+    for (std::size_t k = 0; k < settings.methods.size(); ++k) {
+      for (std::uint64_t seed = 0; seed < settings.seeds; ++seed) {
+        runs.push_back(run_once(
+            *task, {settings.methods[k], settings.rates[k], settings.seed + seed}, options));
+        ++done;
+      }
     }
+    finished.results = results_of(*task, settings.experiment, runs, true);
+    Node document = settings.document;
+    put(document, "data", {task->description(), 1});
+    finished.config = lab::to_text(document);
   }
-  lab::Finished finished{results_of(*task, settings.experiment, runs, true),
-                         lab::to_text(settings.document)};
-  lab::Results& results = finished.results;
-  results.title = settings.title;
-  if (!settings.description.empty())
-    results.description = std::string(settings.description).append(" ").append(results.description);
-  if (const std::string note = scaled_down(settings.document); !note.empty())
-    results.notes.push_back(note);
+  put_words(finished.results, settings);
   return finished;
 }
 

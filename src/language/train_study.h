@@ -3,11 +3,18 @@
 //     {"experiment": "train-ptb", "kind": "training", "title": "…", "description": "…",
 //      "task": "ptb", "size": "paper", "batch": 0, "accumulate": 0, "dropout": 0.2, "limit": 0,
 //      "evaluation_limit": 0, "methods": ["sgd-m", "vclip"], "lr": [1, 3.16], "seeds": 1,
-//      "seed": 0, "epochs": 2, "steps": 0, "paper_scale": {"seeds": 5, "epochs": 200}}
+//      "seed": 0, "epochs": 2, "steps": 0, "per_tensor": false, "paper_scale": {"seeds": 5,
+//      "epochs": 200}}
 //
 // `methods` are words as in method.h. `lr` has one rate per method; left out, it is the paper's
 // table. Batch and accumulate are the paper's where they are 0 or left out, dropout where it is
-// left out.
+// left out. Schedules are factors as in optimize.h:
+//
+//     "lr_schedule": {"kind": "cosine", "value": 1, "factor": 0.1, "every": 1, "warmup": 0}
+//
+// With "sweep": {"rates": [0.1, 0.316], "extend": 6} in the place of `lr`, learning rates are tuned
+// as in runs.h, around the paper's where `rates` is empty; that is what config.json of a sweep is.
+// `data` and `tried` are written there for people and not read.
 #pragma once
 
 #include <atomic>
@@ -15,6 +22,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +40,14 @@ struct TrainSettings {
   std::vector<double> rates;  // one per method
   std::size_t seeds = 1, epochs = 1, steps = 0, accumulate = 0;
   std::uint64_t seed = 0;  // the first one
-  lab::Node document;      // as it was read
+  bool per_tensor = false;
+  Schedule lr_schedule = {}, tau_schedule = {};
+  struct Grid {
+    std::vector<double> rates;
+    std::size_t extensions = 0;
+  };
+  std::optional<Grid> sweep;  // instead of `rates`
+  lab::Node document;         // as it was read
 };
 
 // Throws Error, with file and line, for anything that is not right.
@@ -43,6 +58,11 @@ struct TrainContext {
   std::function<void(double)> progress = {};
   const std::atomic<bool>* stop = nullptr;
 };
+
+// What config.json of a sweep holds: its settings, and the rates that it came to try.
+[[nodiscard]] std::string sweep_config(const Task& task, const std::string& name,
+                                       const SweepOptions& sweep, const TrainingOptions& base,
+                                       const std::vector<FinishedRun>& runs);
 
 // Throws Interrupted.
 [[nodiscard]] lab::Finished run_train_study(const TrainSettings& settings,

@@ -9,8 +9,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <optional>
+#include <string_view>
+#include <system_error>
 
 #include "language/checkpoint.h"
 #include "language/json.h"
@@ -29,6 +30,44 @@ using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+// Lines at the end of a file, each written at once. One that cannot be written whole is a
+// std::system_error, and what is there of it is for the next run to cut off.
+class LineFile {
+ public:
+  LineFile() = default;
+  ~LineFile() {
+    if (handle_ >= 0) ::close(handle_);
+  }
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
+  void open(const fs::path& path) {
+    path_ = path.string();
+    handle_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (handle_ < 0)
+      throw Error(std::string(path_)
+                      .append(" cannot be written: ")
+                      .append(std::generic_category().message(errno))
+                      .append("."));
+  }
+  [[nodiscard]] bool is_open() const { return handle_ >= 0; }
+
+  void write(std::string_view line) {
+    while (!line.empty()) {
+      const ssize_t n = ::write(handle_, line.data(), line.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0)
+        throw std::system_error(errno, std::generic_category(),
+                                std::string(path_).append(" cannot be written"));
+      line.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+
+ private:
+  std::string path_;
+  int handle_ = -1;
+};
 
 // A folder that one run at a time may write to, until this is gone.
 class FolderLock {
@@ -52,6 +91,22 @@ class FolderLock {
   int handle_;
 };
 
+// A step as one of all its scopes: what they moved together.
+StepInfo info_of(const std::vector<torch::ScopeReport>& scopes) {
+  if (scopes.size() == 1) return scopes.front().info;
+  StepInfo all;
+  double moved = 0;
+  for (const torch::ScopeReport& one : scopes) {
+    const double norm = one.info.increment_norm;
+    all.increment_norm = std::hypot(all.increment_norm, norm);
+    moved = std::hypot(moved, (1 - one.info.effective_beta) * norm);
+    all.clipped_share += one.info.clipped_share / static_cast<double>(scopes.size());
+    all.non_finite += one.info.non_finite;
+  }
+  all.effective_beta = all.increment_norm > 0 ? 1 - moved / all.increment_norm : 0;
+  return all;
+}
+
 class Run {
  public:
   Run(const Task& task, TrainingOptions options,
@@ -66,6 +121,9 @@ class Run {
     model_->train();
     optimizer_ = torch::make_optimizer(options_.gradient, model_->parameters(), options_.lr);
     optimizer_->name_parameters(*model_);
+    if (options_.per_tensor)
+      for (auto& group : optimizer_->param_groups())
+        dynamic_cast<torch::GroupOptions&>(group.options()).settings().scope = torch::Scope::tensor;
     scheduler_.emplace(*optimizer_, torch::ScheduleOptions{options_.lr_schedule,
                                                            options_.tau_schedule, length_.total});
     open_folder();
@@ -134,15 +192,13 @@ class Run {
       write_file(config.string(), config_.dump(2).append("\n"));
       fs::remove(metrics);
     }
-    metrics_.open(metrics, std::ios::binary | std::ios::app);
-    if (!metrics_) throw Error(metrics.string().append(" cannot be written."));
+    metrics_.open(metrics);
   }
 
   [[nodiscard]] fs::path checkpoint() const { return options_.folder / "checkpoint.pt"; }
 
   void save() {
     if (options_.folder.empty()) return;
-    metrics_.flush();
     position_.metrics_bytes = fs::file_size(options_.folder / "metrics.jsonl");
     position_.dropout_step = model_->step();
     position_.seconds = seconds();
@@ -152,7 +208,7 @@ class Run {
   }
 
   void log(const Json& line) {
-    if (metrics_.is_open()) metrics_ << line.dump() << "\n" << std::flush;
+    if (metrics_.is_open()) metrics_.write(line.dump().append("\n"));
   }
 
   [[nodiscard]] double first_loss() const {
@@ -237,7 +293,7 @@ class Run {
   void log_step(double loss) {
     const auto& options =
         dynamic_cast<const torch::GroupOptions&>(optimizer_->param_groups()[0].options());
-    const StepInfo& info = optimizer_->last_step().front().info;
+    const StepInfo info = info_of(optimizer_->last_step());
     log({{"event", "step"},
          {"step", position_.step},
          {"epoch", position_.epoch},
@@ -287,7 +343,7 @@ class Run {
   std::unique_ptr<torch::TrackingOptimizer> optimizer_;
   std::optional<torch::Scheduler> scheduler_;
   Position position_;
-  std::ofstream metrics_;
+  LineFile metrics_;
   TrainingResult result_;
   Clock::time_point start_ = Clock::now(), saved_ = start_;
   bool unsaved_ = true;  // there is something that the checkpoint does not have

@@ -33,6 +33,7 @@ struct TrainingOptions {
   std::size_t epochs = 1;
   std::size_t steps = 0;       // stop after so many; 0: after the epochs
   std::size_t accumulate = 0;  // backward passes per gradient; 0: the task's
+  bool per_tensor = false;     // every tensor is a vector of its own, instead of all being one
   std::uint64_t seed = 0;      // of weights, dropout and shuffling
 
   std::filesystem::path folder;  // empty: nothing is written
@@ -70,7 +71,8 @@ struct TrainingResult {
 // Runs to the end, or until `stop` is set, which is looked at before every batch. `report` is
 // called after every batch. Throws Error where the options make no sense, where the folder holds
 // another run or a longer one, where another process is running it, and where there is nothing to
-// resume.
+// resume; std::system_error where a file cannot be written (a full disk): the run can be resumed
+// from its last checkpoint.
 TrainingResult train(const Task& task, const TrainingOptions& options,
                      const std::function<void(const TrainingProgress&)>& report = {},
                      const std::atomic<bool>* stop = nullptr);

@@ -11,6 +11,7 @@
 #include "language/parts.h"
 #include "medgrad/error.h"
 #include "text/batches.h"
+#include "text/checksum.h"
 #include "text/corpus.h"
 #include "text/data_sets.h"
 #include "text/synthetic.h"
@@ -20,22 +21,41 @@
 namespace medgrad::language {
 namespace {
 
-text::Corpus read_words(const TaskInfo& info, const TaskOptions& options) {
+// A corpus, and the files of its parts where it has some: train, valid, test.
+struct Words {
+  text::Corpus corpus;
+  std::vector<std::string> files = {"the training part", "the validation part", "the test part"};
+};
+
+Words read_words(const TaskInfo& info, const TaskOptions& options) {
   const std::string_view name = corpus_name(info);
-  if (name.empty()) return text::synthetic_corpus({.seed = options.data_seed});
+  if (name.empty()) return {text::synthetic_corpus({.seed = options.data_seed})};
   const auto folder = text::DataFolders::from_environment().require(name);
-  return name == "ptb" ? text::read_ptb(folder) : text::read_wikitext2(folder);
+  Words words{name == "ptb" ? text::read_ptb(folder) : text::read_wikitext2(folder), {}};
+  for (const std::string_view file : text::data_set(name).files)
+    words.files.push_back((folder / file).string());
+  return words;
+}
+
+// The batches of a part; where it is too short for one, an Error that names the part.
+text::BatchPlan plan_of(const std::vector<text::TokenId>& tokens, const std::string& part,
+                        const text::BatchPlan::Options& options) {
+  try {
+    return {tokens.size(), options};
+  } catch (const Error& error) {
+    throw Error(std::string(part).append(": ").append(error.what()));
+  }
 }
 
 class WordTask final : public Task {
  public:
-  WordTask(const TaskInfo& info, const TaskOptions& options)
-      : info_(info), options_(options), corpus_(read_words(info, options)) {
+  WordTask(const TaskInfo& info, const TaskOptions& options) : info_(info), options_(options) {
+    Words words = read_words(info, options);
+    corpus_ = std::move(words.corpus);
     if (options_.batch == 0) options_.batch = info.batch;
     const std::size_t length = is_xl() ? 128 : 35;
-    train_.emplace(corpus_.train.size(),
-                   text::BatchPlan::Options{options_.batch, length, options_.drop_last});
-    test_.emplace(corpus_.test.size(), text::BatchPlan::Options{options_.batch, length, false});
+    train_ = plan_of(corpus_.train, words.files[0], {options_.batch, length, options_.drop_last});
+    test_ = plan_of(corpus_.test, words.files[2], {options_.batch, length, false});
   }
 
   const TaskInfo& info() const override { return info_; }
@@ -52,6 +72,13 @@ class WordTask final : public Task {
     if (options_.limit != 0 && options_.limit < train_->count())
       text.append(", the first ").append(std::to_string(options_.limit)).append(" batches only");
     return text.append(".");
+  }
+
+  std::string data_checksum() const override {
+    text::Checksum sum;
+    sum.add_all(std::span<const text::TokenId>(corpus_.train));
+    sum.add_all(std::span<const text::TokenId>(corpus_.test));
+    return sum.text();
   }
 
   std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const override {

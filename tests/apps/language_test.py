@@ -9,6 +9,7 @@ import io
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -56,14 +57,14 @@ class LanguageTest(CommandTest):
             self.file(f"data/ptb/ptb.{part}.txt", "".join(
                 " ".join(f"w{words.randrange(50)}" for _ in range(20)) + "\n" for _ in range(lines)))
 
-    def stopped(self, *arguments, where):
-        """Ctrl-C once there is a line of metrics of a step; the exit code and what was said."""
+    def stopped(self, *arguments, where, by=signal.SIGINT):
+        """Ctrl-C (or another signal) once there is a line of metrics of a step; the exit code and what was said."""
         process = subprocess.Popen([MEDGRAD, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline and process.poll() is None:
                 if any(b'"event":"step"' in content(file) for file in where() if os.path.exists(file)):
-                    process.send_signal(signal.SIGINT)
+                    process.send_signal(by)
                     break
                 time.sleep(0.005)
             output, error = process.communicate(timeout=60)
@@ -115,6 +116,77 @@ class Train(LanguageTest):
         self.assertEqual(self.metrics("parts"), whole)
         self.assertEqual(content(self.path("parts/config.json")), content(self.path("whole/config.json")))
 
+    def test_signals(self):
+        """A terminal that goes away, and kill, are as good as Ctrl-C."""
+        for by in (signal.SIGHUP, signal.SIGTERM):
+            out = self.path("by-" + by.name)
+            code, _, error = self.stopped(*TRAIN, "--lr", "0.1", "--limit", "60", "--steps", "400", "--checkpoint-every",
+                                          "1000", "--out", out, where=lambda: [out + "/metrics.jsonl"], by=by)
+            self.assertEqual((code, error), (1, "medgrad: stopped; the same command with --resume goes on.\n"), by.name)
+
+    def test_full_disk(self):
+        """Files that cannot grow: one sentence, exit code 1, and the run goes on once they can."""
+        run_it = (*TRAIN, "--lr", "0.1", "--limit", "6", "--checkpoint-every", "2", "--log-every", "1", "--steps")
+        self.good(*run_it, "12", "--out", self.path("whole"))
+        size = os.path.getsize(self.path("whole/checkpoint.pt"))
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size // 4, resource.RLIM_INFINITY))
+
+        def fails(*arguments):
+            failed = run(*arguments, preexec_fn=limit)
+            self.assertEqual(failed.returncode, 1, failed.stderr)
+            self.assertRegex(failed.stderr.decode(),
+                             r"^medgrad: \S+/parts/checkpoint\.pt cannot be written: [^\n]+\.\n$")
+        out = ("--out", self.path("parts"))
+        fails(*run_it, "6", *out)
+        self.assertEqual(sorted(os.listdir(self.path("parts"))), ["config.json", "metrics.jsonl"])
+        self.good(*run_it, "6", *out)
+        saved = content(self.path("parts/checkpoint.pt"))
+        fails(*run_it, "12", "--resume", *out)
+        self.assertEqual(sorted(os.listdir(self.path("parts"))), ["checkpoint.pt", "config.json", "metrics.jsonl"])
+        self.assertEqual(content(self.path("parts/checkpoint.pt")), saved)
+        self.good(*run_it, "12", "--resume", *out)
+        self.assertEqual(self.metrics("parts"), self.metrics("whole"))
+
+    def test_other_data_is_not_resumed(self):
+        """Words of the same number in another order."""
+        self.make_ptb()
+        ptb = ("train", "ptb", "--size", "small", "--batch", "4", "--limit", "3", "--evaluation-limit", "1", "--threads", "1",
+               "--quiet", "--out", self.path("run"))
+        done = self.with_data(*ptb)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        lines = content(self.path("data/ptb/ptb.train.txt")).decode().splitlines()
+        self.file("data/ptb/ptb.train.txt", "\n".join([lines[1], lines[0], *lines[2:]]) + "\n")
+        self.bad_data("another 'data_checksum'", *ptb, "--epochs", "2", "--resume")
+
+    def test_a_part_that_is_too_short(self):
+        self.make_ptb()
+        self.file("data/ptb/ptb.test.txt", "w1 w2\n")
+        for command in ("train", "sweep", "gradients"):
+            self.bad_data(r"/ptb\.test\.txt: a batch size of 4 is too large for 3 tokens", command, "ptb", "--size", "small",
+                          "--batch", "4", "--out", self.path("out"))
+            self.assertFalse(os.path.exists(self.path("out")), command)
+
+    def test_too_many_threads(self):
+        sentence = "--threads is 100000; at most 1024 make sense"
+        config = self.file("c.json", '{"experiment": "x", "kind": "training", "task": "synthetic", "methods": ["vclip"]}')
+        for command in (("train", "synthetic"), ("sweep", "synthetic"), ("gradients", "synthetic"), ("run", config),
+                        ("reproduce", "train-ptb")):
+            self.bad(sentence, *command, "--threads", "100000", "--out", self.path("out"))
+            self.assertFalse(os.path.exists(self.path("out")), command)
+        self.bad("--threads is 4294967297; at most", "train", "synthetic", "--threads", "4294967297")
+        self.bad("--jobs is 2000; at most 1024", "run", config, "--jobs", "2000", "--out", self.path("out"))
+
+    def test_per_tensor(self):
+        few = (*TRAIN, "--lr", "0.1", "--limit", "3", "--log-every", "1")
+        self.good(*few, "--out", self.path("one"))
+        self.good(*few, "--per-tensor", "--out", self.path("many"))
+        self.assertTrue(json.loads(content(self.path("many/config.json")))["per_tensor"])
+        one, many = (self.metrics(name)[-2]["effective_beta"] for name in ("one", "many"))
+        self.assertLess(many, one)  # cut less
+
     def test_mistakes(self):
         out = ("--out", self.path("out"))
         self.bad("TASK has to be named", "train", *out)
@@ -140,9 +212,18 @@ class Train(LanguageTest):
         self.file("data/minilm-l6/vocab.txt", "\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c")) + "\n")
         self.file("data/minilm-l6/model.safetensors", b"\0")
         for config, sentence in (('{"model_type": "bert", "vocab_size": 1000000000000}', "config.json: vocab_size is "),
-                                 ('{"model_type":\n"bert"', "config.json is no JSON: it ends in the middle")):
+                                 ('{"model_type":\n"bert"', "config.json is no JSON: it ends in the middle"),
+                                 ('{"model_type": "bert", "vocab_size": 8}',
+                                  r"/vocab\.txt has 7 tokens where config\.json says 8"),
+                                 ('{"model_type": "bert", "vocab_size": 6}',
+                                  r"/vocab\.txt has 7 tokens where config\.json says 6"),
+                                 ('{"model_type": "bert", "vocab_size": 7, "max_position_embeddings": 7}',
+                                  r"/config\.json: max_position_embeddings is 7, and the longest window .* has 8 tokens"),
+                                 ('{"model_type": "bert", "vocab_size": 7}', "model.safetensors is no safetensors file")):
             self.file("data/minilm-l6/config.json", config)
-            self.bad_data(sentence, "train", "squad", "--quiet", "--batch", "1", "--out", self.path("out"))
+            for command in ("train", "sweep", "gradients"):
+                self.bad_data(sentence, command, "squad", "--quiet", "--batch", "1", "--out", self.path("out"))
+                self.assertFalse(os.path.exists(self.path("out")), command)
 
 
 class Sweep(LanguageTest):
@@ -152,7 +233,7 @@ class Sweep(LanguageTest):
         self.assertEqual([row["method"] for row in rows], ["sgd-m", "vclip"])
         config, summary, values = self.results("out", "synthetic-sweep")
         # FROM..TO begins and ends within.
-        tried = {one["method"].split()[0]: one["rates"] for one in config["methods"]}
+        tried = {one["method"].split()[0]: one["rates"] for one in config["tried"]}
         for rates in tried.values():
             self.assertIn(rates, ([0.0316, 0.1], [0.01, 0.0316, 0.1], [0.0316, 0.1, 0.316]))
         self.assertEqual({key: config[key] for key in ("task", "size", "batch", "limit", "evaluation_limit", "epochs",
@@ -176,6 +257,28 @@ class Sweep(LanguageTest):
         page = content(self.path("out/index.html"))
         self.assertIn(b"medgrad sweep synthetic --size small", page)
         self.assertIn(b"--schedule cosine --factor 0", page)
+        # Its config.json gives the same bytes again.
+        self.good("run", self.path("out/synthetic-sweep/config.json"), "--threads", "1", "--quiet", "--out", self.path("again"))
+        for file in ("config.json", "results.csv", "summary.json", "figures.json"):
+            self.assertEqual(content(self.path("again/synthetic-sweep/" + file)),
+                             content(self.path("out/synthetic-sweep/" + file)), file)
+        self.assertFalse(os.path.exists(self.path("again/.unfinished")))
+        self.good("run", self.path("out/synthetic-sweep/config.json"), "--seeds", "1", "--seed", "9", "--no-svg", "--threads",
+                  "1", "--quiet", "--out", self.path("other"))
+        config, summary, _ = self.results("other", "synthetic-sweep")
+        self.assertEqual((config["seeds"], config["seed"]), (1, 9))
+        self.assertEqual({row["n"] for row in summary["rows"]}, {1})
+
+    def test_mistakes_in_a_file(self):
+        self.good(*SWEEP, "--quiet", "--steps", "1", "--out", self.path("out"))
+        good = json.loads(content(self.path("out/synthetic-sweep/config.json")))
+        for key, value, sentence in (
+                ("sweep", 3, r"c\.json:\d+: "), ("sweep", {"rates": [0]}, "'rates' must hold numbers"),
+                ("sweep", {"rate": [1]}, "nearest"), ("lr", [1, 2], "'lr' and 'sweep' exclude each other"),
+                ("lr_schedule", {"kind": "cosin"}, r"c\.json:\d+: "), ("lr_schedule", {}, "kind"),
+                ("lr_schedule", {"kind": "step", "every": 0}, "every")):
+            self.bad(sentence, "run", self.file("c.json", json.dumps({**good, key: value})), "--out", self.path("x"))
+            self.assertFalse(os.path.exists(self.path("x")))
 
     def test_goes_on(self):
         """Stopped and started again, or started twice: the same output, and nothing is run twice."""

@@ -146,6 +146,21 @@ TEST(Findings, ClaimsOnTracking) {
             (Holds{std::nullopt, true, std::nullopt}));
   EXPECT_EQ(judged(made_up({{kNever, 62, 3}}, {{0.9, 0.03, 0.3}}, {early[0]})),
             (Holds{true, false, std::nullopt}));
+  // A violation at one batch size counts whatever the others show, before it or behind it.
+  const std::vector<double> against = {50, 59, 2}, too_short = {kNever, kNever, 3};
+  const std::vector<double> good = half[0];
+  const auto falls = [&](const std::vector<std::vector<double>>& halves) {
+    return judged(made_up(halves, std::vector(halves.size(), low[0]))).front();
+  };
+  EXPECT_EQ(falls({against, too_short}), false);
+  EXPECT_EQ(falls({too_short, against}), false);
+  EXPECT_EQ(falls({too_short, good, against}), false);
+  EXPECT_EQ(falls({against, good}), false);
+  EXPECT_EQ(falls({good, too_short}), std::nullopt);
+  EXPECT_EQ(falls({too_short, good}), std::nullopt);
+  EXPECT_EQ(falls({{kNever, kNever, kNever}}), std::nullopt);
+  EXPECT_EQ(falls({{69, kNever, kNever}}), false) << "momentum is there first";
+  EXPECT_EQ(falls({good, good}), true);
   Results lacking = made_up(half, low);
   std::erase_if(lacking.groups, [](const Group& group) { return group.key == "cclip"; });
   EXPECT_EQ(judged(lacking), (Holds{std::nullopt}));
@@ -231,6 +246,7 @@ TEST(GradientStudy, IsReproducible) {
       read_language_experiment(lab::parse_document(finished.config, "config.json"), "config.json")
           .run({.memory = 0});
   EXPECT_EQ(again.config, finished.config);
+  EXPECT_NE(finished.config.find("\"data\": ["), std::string::npos) << finished.config;
   EXPECT_EQ(lab::results_csv(again.results), lab::results_csv(finished.results));
   EXPECT_EQ(lab::summary_json(again.results), lab::summary_json(finished.results));
 

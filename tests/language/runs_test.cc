@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "io/temporary_folder.h"
 #include "lab/findings/lookup.h"
+#include "language/experiments.h"
 #include "language/run_results.h"
+#include "language/train_study.h"
 #include "medgrad/error.h"
+#include "testing.h"
 
 namespace medgrad::language {
 namespace {
@@ -102,6 +107,46 @@ TEST(Sweep, TakesOnlyItsOwnRuns) {
   EXPECT_EQ(score(longer.result.evaluations[2].scores, "training_loss"), loss);
 }
 
+// A result that no run can have written is not a run that has diverged.
+TEST(Sweep, DamagedResultsAreRefused) {
+  const std::unique_ptr<Task> task =
+      open_task("synthetic", {.size = Size::small, .batch = 8, .limit = 4, .evaluation_limit = 1});
+  const TemporaryFolder folder;
+  RunsOptions options;
+  options.folder = path_of(folder);
+  const RunKey key{parse_method("vclip"), 0.1, 3};
+  (void)run_once(*task, key, options);
+  const std::string file = folder / "runs/vclip-lr-0.1-seed-3/result.json";
+  using json = nlohmann::ordered_json;
+  const json good = json::parse(medgrad::testing::content(file));
+  const auto message = [&](const json& result) {
+    std::ofstream(file) << result;
+    return medgrad::testing::message_of([&] { return run_once(*task, key, options).final_loss(); });
+  };
+  EXPECT_EQ(message(good), "no error");
+  std::vector<json> damaged;
+  for (const char* const field : {"steps", "diverged", "seconds", "evaluations", "config"}) {
+    damaged.push_back(good);
+    damaged.back().erase(field);
+  }
+  const auto change = [&](const char* pointer, const json& value) {
+    damaged.push_back(good);
+    damaged.back()[json::json_pointer(pointer)] = value;
+  };
+  change("/evaluations", json::array());
+  change("/evaluations", 7);
+  change("/evaluations/0", json::object());
+  change("/evaluations/1/scores", json::object());
+  change("/evaluations/0/scores", {{"valid_ppl", 3.0}});
+  change("/evaluations/1/scores/training_loss", "nan");
+  change("/evaluations/1/scores/training_loss", nullptr);
+  change("/evaluations/1/step", 99);
+  change("/diverged", "no");
+  damaged.push_back(good);
+  damaged.back()["evaluations"].erase(1);
+  for (const json& one : damaged) EXPECT_EQ(message(one), file + " is damaged; remove it.") << one;
+}
+
 TEST(Sweep, StopsAndGoesOn) {
   const std::unique_ptr<Task> task =
       open_task("synthetic", {.size = Size::small, .batch = 8, .limit = 4, .evaluation_limit = 1});
@@ -163,6 +208,34 @@ TEST(RunResults, ClaimsNeedTheirMethods) {
   EXPECT_EQ(judged(*questions, {made("vclip", 1, 0, 5), made("sgd-m", 1, 0, 5.2, true)}),
             (Holds{false, unknown, unknown}));
   EXPECT_EQ(judged(*questions, {made("sgd-m", 1, 0, 5.2)}), (Holds{unknown, unknown, unknown}));
+}
+
+// config.json of a sweep is an experiment that gives the same again, config.json included.
+TEST(RunResults, ASweepCanBeRunAgain) {
+  const std::unique_ptr<Task> task = open_task(
+      "synthetic",
+      {.size = Size::small, .batch = 8, .dropout = 0.1, .limit = 4, .evaluation_limit = 1});
+  const TemporaryFolder folder, other;
+  RunsOptions options;
+  options.folder = path_of(folder);
+  options.base.steps = 3;
+  options.base.per_tensor = true;
+  options.base.lr_schedule = {Schedule::Kind::cosine, 1, 0.5, 7, 1};
+  const SweepOptions grid{.methods = {parse_method("vclip:tau=0.01"), parse_method("adam")},
+                          .rates = {0.1, 0.01},
+                          .seeds = 2,
+                          .seed = 5,
+                          .extensions = 1};
+  const std::vector<FinishedRun> runs = sweep(*task, grid, options);
+  const lab::Results results = sweep_results(*task, "mine", runs);
+  const std::string config = sweep_config(*task, "mine", grid, options.base, runs);
+  const LanguageExperiment experiment =
+      read_language_experiment(lab::parse_document(config, "config.json"), "config.json");
+  EXPECT_EQ(experiment.name, "mine");
+  const lab::Finished again = experiment.run({.work = path_of(other)});
+  EXPECT_EQ(again.config, config);
+  EXPECT_EQ(lab::results_csv(again.results), lab::results_csv(results));
+  EXPECT_EQ(lab::summary_json(again.results), lab::summary_json(results));
 }
 
 // Every rate that was tried is there, whatever the order in which the grid grew.

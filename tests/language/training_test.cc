@@ -7,59 +7,20 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "io/temporary_folder.h"
-#include "language/method.h"
+#include "language/made_up.h"
 #include "medgrad/error.h"
 
 namespace medgrad::language {
 namespace {
 
-using medgrad::testing::TemporaryFolder;
-
-std::filesystem::path path_of(const TemporaryFolder& folder) { return folder / ""; }
-
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-std::string bytes_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-// The lines of metrics.jsonl without what depends on the clock.
-std::vector<Json> lines_of(const fs::path& folder) {
-  std::vector<Json> lines;
-  std::istringstream in(bytes_of(folder / "metrics.jsonl"));
-  for (std::string line; std::getline(in, line);) {
-    lines.push_back(Json::parse(line));
-    lines.back().erase("seconds");
-  }
-  return lines;
-}
-
-const Task& made_up(bool questions = false) {
-  static const std::unique_ptr<Task> words =
-      open_task("synthetic", {.size = Size::small, .batch = 8, .limit = 7, .evaluation_limit = 2});
-  static const std::unique_ptr<Task> asked = open_task(
-      "synthetic-questions", {.size = Size::small, .batch = 4, .limit = 7, .evaluation_limit = 2});
-  return questions ? *asked : *words;
-}
-
-TrainingOptions options_for(const std::string& word, const fs::path& folder) {
-  const Method method = parse_method(word);
-  TrainingOptions options;
-  options.method = method.line;
-  options.gradient = method.gradient;
-  options.lr = 0.05;
-  options.epochs = 2;
-  options.log_every = 1;
-  options.checkpoint_every = 2;
-  options.folder = folder;
-  options.lr_schedule = {Schedule::Kind::cosine, 1, 0.1, 1, 2};
-  return options;
-}
+using testing::bytes_of;
+using testing::lines_of;
+using testing::made_up;
+using testing::options_for;
+using testing::path_of;
+using testing::TemporaryFolder;
 
 TEST(Training, GoesOnAsIfNeverStopped) {
   for (const bool questions : {false, true}) {
@@ -264,6 +225,79 @@ TEST(Training, RefusesOtherRuns) {
   }
 }
 
+// Data of the same size, with the same number of batches.
+TEST(Training, RefusesOtherData) {
+  const auto open = [](std::uint64_t seed) {
+    return open_task(
+        "synthetic",
+        {.size = Size::small, .batch = 8, .data_seed = seed, .limit = 4, .evaluation_limit = 1});
+  };
+  EXPECT_EQ(open(1)->data_checksum(), open(1)->data_checksum());
+  EXPECT_NE(open(1)->data_checksum(), open(2)->data_checksum());
+  EXPECT_NE(made_up(true).data_checksum(), made_up().data_checksum());
+  // A task that differs from another in its data alone.
+  class Other final : public Task {
+   public:
+    const TaskInfo& info() const override { return made_up().info(); }
+    const TaskOptions& options() const override { return made_up().options(); }
+    std::string description() const override { return made_up().description(); }
+    std::string data_checksum() const override { return "0123456789abcdef"; }
+    std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const override {
+      return made_up().make_model(seed);
+    }
+    std::size_t batches() const override { return made_up().batches(); }
+    torch::Batch batch(const Epoch& epoch, std::size_t i) const override {
+      return made_up().batch(epoch, i);
+    }
+    torch::Batch batch_in_order(std::size_t i) const override {
+      return made_up().batch_in_order(i);
+    }
+    Scores evaluate(torch::Model& model, const Progress& done) const override {
+      return made_up().evaluate(model, done);
+    }
+  };
+  const TemporaryFolder folder;
+  TrainingOptions options = options_for("vclip", path_of(folder));
+  options.steps = 2;
+  train(made_up(), options);
+  options.resume = true;
+  try {
+    train(Other(), options);
+    ADD_FAILURE() << "other data was taken";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("another 'data_checksum'"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(train(made_up(), options).steps, 2U);
+}
+
+// Clipped tensor by tensor, every tensor moves by lr tau at most; as one vector, all do together.
+TEST(Training, ClipsAllAsOneOrEveryTensorByItself) {
+  for (const bool per_tensor : {false, true}) {
+    const TemporaryFolder folder;
+    TrainingOptions options = options_for("vclip:tau=0.001", path_of(folder));
+    options.lr_schedule = {};
+    options.steps = 1;
+    options.per_tensor = per_tensor;
+    train(made_up(), options);
+    const Json line = lines_of(path_of(folder)).at(1);
+    ASSERT_EQ(line.at("event"), "step");
+    const double norm = line.at("increment_norm"), beta = line.at("effective_beta");
+    const auto tensors = static_cast<double>(made_up().make_model(0)->parameters().size());
+    // Of m = 0 and gradients that are longer than tau, all but those of biases without one.
+    const double moved = (1 - beta) * norm / 0.001;
+    if (per_tensor) {
+      EXPECT_GT(moved, std::sqrt(tensors / 2));
+      EXPECT_LE(moved, std::sqrt(tensors) * (1 + 1e-6));
+      options.resume = true;
+      options.per_tensor = false;
+      EXPECT_THROW(train(made_up(), options), Error);
+    } else {
+      EXPECT_NEAR(moved, 1, 1e-6);
+    }
+  }
+}
+
 TEST(LanguageMethod, ReadsWords) {
   const Method plain = parse_method("vclip");
   EXPECT_EQ(plain.label, "VClip");
@@ -274,8 +308,8 @@ TEST(LanguageMethod, ReadsWords) {
   EXPECT_EQ(parse_method("momentum").key, "sgd-m");
   const auto& online = std::get<OnlineGradient>(parse_method("sgd-m").gradient);
   EXPECT_NEAR(1 / (1 + tau_of(online.method)), 0.9, 1e-15) << "beta of the paper";
-  for (const std::string bad :
-       {"", "vclop", "vclip:tau", "vclip:tau=x", "vclip:tau=-1", "vclip:q=1"})
+  for (const std::string bad : {"", "vclop", "vclip:", "vclip:tau=1:", "vclip:tau", "vclip:tau=x",
+                                "vclip:tau=-1", "vclip:q=1"})
     EXPECT_THROW((void)parse_method(bad), Error) << bad;
   EXPECT_EQ(words_of("a,b,,c:d=1"), (std::vector<std::string>{"a", "b", "c:d=1"}));
 }

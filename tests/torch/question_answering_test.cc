@@ -4,11 +4,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,7 +15,6 @@
 namespace medgrad::torch {
 namespace {
 
-namespace fs = std::filesystem;
 using medgrad::testing::message_of;
 
 BertOptions tiny(BertKind kind) {
@@ -223,82 +218,6 @@ TEST(QuestionAnswering, SaysWhatIsWrong) {
   batch = some_batch();
   batch.targets = batch.targets.t();
   EXPECT_THROW(static_cast<void>(model.loss(batch)), Error);
-}
-
-// ---- The real thing: MiniLM-L6, where its weights are ------------------------------------------
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// As much of the safetensors format as this one file needs: a length, a JSON header, F16 numbers.
-std::map<std::string, at::Tensor> half_tensors(const fs::path& path) {
-  const std::string bytes = read_file(path);
-  std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), sizeof(length));
-  const auto header = nlohmann::json::parse(bytes.substr(8, length));
-  std::map<std::string, at::Tensor> tensors;
-  for (const auto& [name, entry] : header.items()) {
-    if (name == "__metadata__" || entry["dtype"] != "F16") continue;
-    const auto shape = entry["shape"].get<std::vector<std::int64_t>>();
-    at::Tensor tensor = at::empty(shape, at::kHalf);
-    std::memcpy(tensor.data_ptr(),
-                bytes.data() + 8 + length + entry["data_offsets"][0].get<std::size_t>(),
-                tensor.nbytes());
-    tensors[name] = tensor;
-  }
-  return tensors;
-}
-
-TEST(QuestionAnswering, MiniLmGivesTheReferencesHiddenStates) {
-  const char* data = std::getenv("MEDGRAD_DATA");
-  const fs::path folder = fs::path(data == nullptr ? "" : data) / "minilm-l6";
-  if (data == nullptr || !fs::exists(folder / "model.safetensors"))
-    GTEST_SKIP() << "MiniLM-L6 is not there: set MEDGRAD_DATA to the folder of minilm-l6/.";
-  QuestionAnswering model(parse_bert_options(read_file(folder / "config.json")));
-  const LoadReport report = model.load(half_tensors(folder / "model.safetensors"));
-  EXPECT_TRUE(report.missing.empty());
-  EXPECT_TRUE(report.unexpected.empty());
-  EXPECT_FALSE(report.head);
-  model.eval();
-  const at::NoGradGuard no_gradients;
-  std::ifstream file(medgrad::testing::golden("language.json"));
-  const auto cases = nlohmann::json::parse(file)["minilm"];
-  // All in one batch, so that most of them are padded.
-  std::size_t longest = 0;
-  for (const auto& want : cases) longest = std::max(longest, want["ids"].size());
-  const auto rows = static_cast<std::int64_t>(cases.size());
-  Batch batch;
-  batch.tokens = at::zeros({rows, static_cast<std::int64_t>(longest)}, at::kLong);
-  batch.types = at::zeros_like(batch.tokens);
-  batch.mask = at::zeros_like(batch.tokens);
-  for (std::int64_t b = 0; b < rows; ++b) {
-    const auto& want = cases[static_cast<std::size_t>(b)];
-    for (std::size_t i = 0; i < want["ids"].size(); ++i) {
-      const auto t = static_cast<std::int64_t>(i);
-      batch.tokens[b][t] = want["ids"][i].get<std::int64_t>();
-      batch.types[b][t] = want["types"][i].get<std::int64_t>();
-      batch.mask[b][t] = want["mask"][i].get<std::int64_t>();
-    }
-  }
-  const at::Tensor hidden = model.hidden(batch);
-  for (std::int64_t b = 0; b < rows; ++b) {
-    const auto& want = cases[static_cast<std::size_t>(b)];
-    const auto length = static_cast<std::int64_t>(want["ids"].size());
-    for (std::int64_t t = 0; t < length; ++t) {
-      for (std::int64_t k = 0; k < 8; ++k) {
-        EXPECT_NEAR(hidden[b][t][k].item<double>(),
-                    want["hidden_first8"][static_cast<std::size_t>(t)][static_cast<std::size_t>(k)]
-                        .get<double>(),
-                    1e-4);
-      }
-    }
-    const at::Tensor mean = hidden[b].narrow(0, 0, length).mean(0);
-    const auto pooled = want["mean_pooled"].get<std::vector<double>>();
-    for (std::size_t k = 0; k < pooled.size(); ++k)
-      EXPECT_NEAR(mean[static_cast<std::int64_t>(k)].item<double>(), pooled[k], 1e-4);
-  }
 }
 
 }  // namespace

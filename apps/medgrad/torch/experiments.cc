@@ -36,7 +36,8 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents,
   Common with_jobs = common;
   if (!jobs_.empty()) {
     if (common.threads != "0") throw Error("--jobs and --threads are the same; give one of them.");
-    with_jobs.threads = std::to_string(to_whole_number("--jobs", jobs_, 1));
+    (void)to_whole_number("--jobs", jobs_, 1);
+    with_jobs.threads = std::to_string(thread_count("--jobs", jobs_));
   }
   run_all(documents, with_jobs, command_);
 }
@@ -53,11 +54,11 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
       throw Error("two experiments are called '" + names.back() +
                   "'; their folders would collide.");
   }
-  const auto threads = to_whole_number("--threads", common.threads, 0);
+  const int threads = thread_count("--threads", common.threads);
   const double memory = to_number("--memory", memory_);
   if (!(memory >= 0 && memory < 1e6))
     throw Error("--memory is '" + memory_ + "'; it must be a number of GiB, 0 or more.");
-  medgrad::torch::use_threads(static_cast<int>(threads));
+  medgrad::torch::use_threads(threads);
   if (const std::string slow = medgrad::torch::runtime().warning; !slow.empty()) warn(common, slow);
 
   for (const language::LanguageExperiment& one : experiments) language::require_data(one.task);

@@ -8,9 +8,9 @@
 #include "core/text.h"
 #include "lab/findings/lookup.h"
 #include "lab/runner.h"
-#include "language/run_config.h"
 #include "language/run_results.h"
 #include "language/runs.h"
+#include "language/train_study.h"
 #include "medgrad/error.h"
 #include "text.h"
 #include "torch/commands.h"
@@ -86,7 +86,8 @@ class Sweep final : public Command {
     }
     const lab::Results results = language::sweep_results(*task, name, runs);
     print(*task, sweep, runs, results);
-    lab::write_results({{results, config(*task, sweep, options.base, runs)}}, std::move(folders),
+    lab::write_results({{results, language::sweep_config(*task, name, sweep, options.base, runs)}},
+                       std::move(folders),
                        {.out = out, .command = command_, .warn = [&](const std::string& sentence) {
                           warn(common, sentence);
                         }});
@@ -141,33 +142,6 @@ class Sweep final : public Command {
     for (const language::FinishedRun& run : runs)
       if (run.key.method.word == method.word) all.insert(run.key.lr);
     return all;
-  }
-
-  static std::string config(const language::Task& task, const language::SweepOptions& sweep,
-                            const language::TrainingOptions& base,
-                            const std::vector<language::FinishedRun>& runs) {
-    const language::TaskOptions& of = task.options();
-    const language::TaskInfo& info = task.info();
-    language::Json json = {{"experiment", std::string(info.name).append("-sweep")},
-                           {"kind", "sweep"},
-                           {"task", info.name},
-                           {"size", of.size == language::Size::paper ? "paper" : "small"},
-                           {"batch", of.batch},
-                           {"dropout", of.dropout.value_or(info.dropout)},
-                           {"limit", of.limit},
-                           {"evaluation_limit", of.evaluation_limit},
-                           {"epochs", base.epochs},
-                           {"steps", base.steps},
-                           {"accumulate", base.accumulate == 0 ? info.accumulate : base.accumulate},
-                           {"lr_schedule", language::json_of(base.lr_schedule)},
-                           {"tau_schedule", language::json_of(base.tau_schedule)},
-                           {"seeds", sweep.seeds},
-                           {"seed", sweep.seed},
-                           {"extend", sweep.extensions},
-                           {"methods", language::Json::array()}};
-    for (const language::Method& method : sweep.methods)
-      json["methods"].push_back({{"method", method.line}, {"rates", tried(runs, method)}});
-    return json.dump(2).append("\n");
   }
 
   static std::string label(const language::RunKey& key) {

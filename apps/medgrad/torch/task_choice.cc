@@ -34,9 +34,20 @@ Schedule::Kind kind_of(const char* option, const std::string& text) {
 
 }  // namespace
 
+int thread_count(const char* option, const std::string& text) {
+  constexpr std::uint64_t kMost = 1024;
+  const std::uint64_t threads = to_whole_number(option, text, 0);
+  if (threads > kMost)
+    throw Error(
+        std::string(option).append(" is ").append(text).append("; at most 1024 make sense."));
+  return static_cast<int>(threads);
+}
+
 const std::atomic<bool>& stop_requested() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  // A terminal that goes away; under nohup it is to be ignored.
+  if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   return g_stop;
 }
 
@@ -70,7 +81,7 @@ std::unique_ptr<language::Task> TaskChoice::open(const Common& common) const {
                       .append(dropout_)
                       .append("'; it must be at least 0 and below 1."));
   }
-  torch::use_threads(static_cast<int>(to_whole_number("--threads", common.threads, 0)));
+  torch::use_threads(thread_count("--threads", common.threads));
   if (const std::string slow = torch::runtime().warning; !slow.empty()) warn(common, slow);
   return language::open_task(name_, options);
 }
@@ -88,6 +99,9 @@ void RunChoice::declare(Options& options, const std::string& epochs) {
   options.value("--steps", steps_, "N", "stop after so many steps instead");
   options.value("--accumulate", accumulate_, "N",
                 "backward passes per step (default: the paper's)");
+  options.flag("--per-tensor", per_tensor_,
+               "every tensor of the model is a vector of its own, clipped by itself; by default "
+               "all are one");
   options.value("--schedule", schedule_, "KIND",
                 "of the learning rate: constant (default), step, cosine, inverse, inverse-sqrt");
   options.value("--tau-schedule", tau_schedule_, "KIND", "the same for tau");
@@ -104,6 +118,7 @@ void RunChoice::put(language::TrainingOptions& options) const {
   options.epochs = count("--epochs", epochs_, 1);
   options.steps = count("--steps", steps_, 1);
   options.accumulate = count("--accumulate", accumulate_, 1);
+  options.per_tensor = per_tensor_;
   options.checkpoint_every = count("--checkpoint-every", checkpoint_every_, 1);
   options.log_every = count("--log-every", log_every_, 1);
   Schedule schedule;

@@ -34,9 +34,13 @@ class RunChoice {
   std::string epochs_, steps_, accumulate_,
       schedule_ = "constant", warmup_ = "0", tau_schedule_ = "constant", factor_ = "0.1",
       decay_every_ = "1000", checkpoint_every_ = "100", log_every_ = "10";
+  bool per_tensor_ = false;
 };
 
-// Ctrl-C and SIGTERM from now on set this, once; a second one ends the program as usual.
+// The value of --threads or --jobs; 0: one per core. Throws Error where it is no such number.
+[[nodiscard]] int thread_count(const char* option, const std::string& text);
+
+// Ctrl-C, SIGTERM and SIGHUP from now on set this, once; a second one ends the program as usual.
 [[nodiscard]] const std::atomic<bool>& stop_requested();
 
 }  // namespace medgrad::app

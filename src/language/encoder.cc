@@ -1,0 +1,96 @@
+#include "language/encoder.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "medgrad/error.h"
+#include "text/encoder_title.h"
+#include "text/file.h"
+#include "text/safetensors.h"
+
+namespace medgrad::language {
+namespace {
+
+// The tensors of a file that a model can use; what else there is are positions and the like.
+std::map<std::string, at::Tensor> tensors_of(const std::filesystem::path& path) {
+  const text::SafeTensors file(path);
+  std::map<std::string, at::Tensor> tensors;
+  for (const text::Tensor& one : file.tensors()) {
+    if (one.type != "F64" && one.type != "F32" && one.type != "F16" && one.type != "BF16") continue;
+    std::vector<std::int64_t> shape(one.shape.begin(), one.shape.end());
+    const at::Tensor to = at::empty(shape, at::kFloat);
+    const std::span<float> values(to.data_ptr<float>(), one.elements);
+    file.read(one.name, values);
+    const auto bad = std::ranges::count_if(values, [](float x) { return !std::isfinite(x); });
+    if (bad > 0)
+      throw Error(path.string()
+                      .append(": ")
+                      .append(std::to_string(bad))
+                      .append(" of the ")
+                      .append(std::to_string(one.elements))
+                      .append(" numbers of ")
+                      .append(one.name)
+                      .append(" are not finite."));
+    tensors.emplace(one.name, to);
+  }
+  return tensors;
+}
+
+}  // namespace
+
+std::string counted(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::string text = std::to_string(names.size());
+  text.append(names.size() == 1 ? " tensor (" : " tensors (");
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text.append(i == 0 ? "" : ", ").append(names[i]);
+  return text.append(names.size() > kShown ? ", …)" : ")");
+}
+
+torch::BertOptions read_encoder_options(const EncoderFiles& files) {
+  return torch::parse_bert_options(text::read_whole(files.config), files.config.string());
+}
+
+std::string title_of(const torch::BertOptions& options) {
+  return text::encoder_title(options.kind == torch::BertKind::bert ? "bert" : "distilbert",
+                             static_cast<std::size_t>(options.layers),
+                             static_cast<std::size_t>(options.width));
+}
+
+text::WordPiece read_encoder_vocabulary(const EncoderFiles& files,
+                                        const torch::BertOptions& options) {
+  text::WordPiece vocabulary = text::WordPiece::read(files.vocabulary);
+  if (vocabulary.size() != static_cast<std::size_t>(options.vocabulary))
+    throw Error(files.vocabulary.string()
+                    .append(" has ")
+                    .append(std::to_string(vocabulary.size()))
+                    .append(" tokens where config.json says ")
+                    .append(std::to_string(options.vocabulary))
+                    .append("."));
+  return vocabulary;
+}
+
+torch::LoadReport load_encoder(const EncoderFiles& files, torch::QuestionAnswering& model) {
+  const std::map<std::string, at::Tensor> tensors = tensors_of(files.weights);
+  torch::LoadReport report;
+  try {
+    report = model.load(tensors);
+  } catch (const Error& error) {
+    throw Error(files.weights.string().append(": ").append(error.what()));
+  }
+  if (!report.missing.empty())
+    throw Error(files.weights.string()
+                    .append(" lacks ")
+                    .append(counted(report.missing))
+                    .append(report.unexpected.empty() ? "" : ", with ")
+                    .append(report.unexpected.empty() ? "" : counted(report.unexpected))
+                    .append(report.unexpected.empty() ? "" : " of it of no known use")
+                    .append("."));
+  return report;
+}
+
+}  // namespace medgrad::language

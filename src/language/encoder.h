@@ -1,0 +1,35 @@
+// A published encoder of the BERT family: a folder with config.json, vocab.txt and
+// model.safetensors. Whatever is wrong in one of them is an Error that names the file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "text/wordpiece.h"
+#include "torch/models/question_answering.h"
+
+namespace medgrad::language {
+
+struct EncoderFiles {
+  std::filesystem::path config, vocabulary, weights;
+  explicit EncoderFiles(const std::filesystem::path& folder)
+      : config(folder / "config.json"),
+        vocabulary(folder / "vocab.txt"),
+        weights(folder / "model.safetensors") {}
+};
+
+[[nodiscard]] torch::BertOptions read_encoder_options(const EncoderFiles& files);
+// "DistilBERT", "MiniLM-L6", "a BERT-type encoder of 2 layers of 64".
+[[nodiscard]] std::string title_of(const torch::BertOptions& options);
+// The vocabulary, which must have as many pieces as the options say.
+[[nodiscard]] text::WordPiece read_encoder_vocabulary(const EncoderFiles& files,
+                                                      const torch::BertOptions& options);
+// Puts the weights into a model of these options. All that it needs but the head must be there, in
+// its shape and finite.
+torch::LoadReport load_encoder(const EncoderFiles& files, torch::QuestionAnswering& model);
+
+// "3 tensors (a, b, …)".
+[[nodiscard]] std::string counted(const std::vector<std::string>& names);
+
+}  // namespace medgrad::language
