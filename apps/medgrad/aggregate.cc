@@ -1,6 +1,7 @@
 // medgrad aggregate: one robust vector from all rows of all files.
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,7 +42,11 @@ class Aggregate final : public Command {
     if (!center_.empty() && !std::holds_alternative<SampleClippedMean>(method))
       throw Error(std::string(method_.entry().name) + " has no --center; only clipped-mean has.");
     const NonFinite non_finite = non_finite_.value();
+    if (!weights_.empty() && !takes_weights(method))
+      throw Error(std::string(method_.entry().name) + " takes no --weights.");
     output_.check();
+    if (!stats_.empty() && stats_ == output_.path())
+      throw Error("--stats and --out both name " + stats_ + "; give them different files.");
     if (files_.empty()) files_.emplace_back("-");
     const AnyMatrix any = read_matrix(files_);
     std::visit([&](const auto& matrix) { run_on(matrix, method, non_finite, common); }, any);
@@ -52,7 +57,7 @@ class Aggregate final : public Command {
   void run_on(const Matrix<T>& matrix, const SampleMethod& method, NonFinite non_finite,
               const Common& common) const {
     const std::size_t n = matrix.n(), d = matrix.d();
-    validate(method, n);
+    check_rows(method, n);
     const std::vector<double> weights = read_weights(n);
     const std::vector<T> center = read_center<T>(d);
     const auto pool = make_pool(common, n * d);
@@ -73,13 +78,27 @@ class Aggregate final : public Command {
       stats->commit();
     }
     writer.commit();
-    if (info.nan + info.inf > 0) {
-      warn(common, std::to_string(info.nan) + " entries are NaN and " + std::to_string(info.inf) +
-                       " infinite.");
-    }
-    if (info.stop == Stop::max_iterations) {
-      warn(common, "--max-iter was reached: the objective is above its optimum by at most " +
-                       medgrad::app::text_of(info.gap) + " of itself.");
+    if (info.nan + info.inf > 0) warn_non_finite(common, info.nan, info.inf);
+    const std::string off = "the objective is above its optimum by at most " +
+                            medgrad::app::text_of(info.gap) + " of itself.";
+    if (info.stop == Stop::max_iterations) warn(common, "--max-iter was reached: " + off);
+    constexpr double kMatters = 1e-6;  // rounding to floats leaves less
+    if (info.stop == Stop::rounding && info.gap > kMatters)
+      warn(common, "rounding leaves no more digits: " + off);
+  }
+
+  // What the data are called in messages.
+  [[nodiscard]] std::string source() const {
+    const std::string first = files_.front() == "-" ? "standard input" : files_.front();
+    return files_.size() == 1 ? first : first + " and the other files";
+  }
+
+  // Parameters that do not go with so many rows, in the words of the command.
+  void check_rows(const SampleMethod& method, std::size_t n) const {
+    try {
+      validate(method, n);
+    } catch (const Error& error) {
+      throw Error("--" + std::string(error.what()));  // "f is 3; with 4 rows …"
     }
   }
 
@@ -91,6 +110,8 @@ class Aggregate final : public Command {
       throw Error(weights_ + ": weight " + std::to_string(i + 1) + " is " +
                   medgrad::app::text_of(weights[i]) + "; weights must be positive and finite.");
     }
+    if (!std::isfinite(std::accumulate(weights.begin(), weights.end(), 0.0)))
+      throw Error(weights_ + ": the weights add up to more than a double can hold.");
     return weights;
   }
 
@@ -108,12 +129,12 @@ class Aggregate final : public Command {
 
   // An Error about a number that is not finite gets its file and line.
   template <Real T>
-  static SampleInfo aggregate_named(const Matrix<T>& matrix, const SampleMethod& method,
-                                    const SampleOptions<T>& options, std::span<T> result) {
+  SampleInfo aggregate_named(const Matrix<T>& matrix, const SampleMethod& method,
+                             const SampleOptions<T>& options, std::span<T> result) const {
     try {
       return aggregate<T>(method, matrix.rows(), result, options);
-    } catch (const Error&) {
-      if (options.non_finite == NonFinite::robust) throw;
+    } catch (const Error& error) {
+      if (options.non_finite == NonFinite::robust) throw Error(source() + ": " + error.what());
       for (std::size_t i = 0; i < matrix.n(); ++i) {
         if (const auto bad = first_non_finite(matrix.row(i))) {
           throw Error(non_finite_sentence(matrix.where(i), *bad,

@@ -33,7 +33,8 @@ class Estimate final : public Command {
     options.value("--every", every_, "K", "print after every K steps, and after the last one");
     non_finite_.declare(options);
     options.value("--save-state", save_, "FILE", "write the state at the end, to go on with later");
-    options.value("--resume", resume_, "FILE", "go on from a state that --save-state wrote");
+    options.value("--resume", resume_, "FILE",
+                  "go on from a state that --save-state wrote, with its tau unless --tau is given");
     output_.declare(options);
   }
   std::string details() const override { return method_.help(); }
@@ -73,11 +74,13 @@ class Estimate final : public Command {
     if (!resume_.empty()) {
       std::ifstream in(resume_, std::ios::binary);
       if (!in) throw Error("--resume " + resume_ + " cannot be read.");
+      const double tau = tau_of(estimator.method());
       try {
         estimator.load(in);
       } catch (const Error& error) {
         throw Error(resume_ + ": " + error.what());
       }
+      if (method_.given("tau")) estimator.set_tau(tau);
     }
   }
 

@@ -30,6 +30,11 @@ class MethodChoice {
   void declare(Options& options);
   [[nodiscard]] Made make() const;
   [[nodiscard]] const Entry<Made>& entry() const;
+  // Was the parameter of that name given?
+  [[nodiscard]] bool given(std::string_view parameter) const {
+    const auto found = given_.find(parameter);
+    return found != given_.end() && !found->second.empty();
+  }
   // All members with their parameters, or all about the one that was named.
   [[nodiscard]] std::string help() const;
 

@@ -49,7 +49,7 @@ class Noise final : public Command {
     options.value("-n", n_, "N", "sample: number of rows (default 1)");
     options.value("-d", d_, "D", "sample: length of a row (default 1)");
     options.value("--model", model_, "NAME",
-                  "sample: the noise, one of the below (default stable)");
+                  "sample: the noise, one of those listed (default stable)");
     options.flag("--elliptical", elliptical_, "sample: the same as --model elliptical");
     options.value("--stream", stream_, "K", "sample: number of an independent stream (default 0)");
     options.value("--form", form_, "F", "S0 (default) or S1: Nolan's forms of a stable law");
@@ -84,7 +84,7 @@ class Noise final : public Command {
  private:
   [[nodiscard]] NoiseModel model() const;
   void sample(const Common& common) const;
-  [[nodiscard]] std::vector<double> points() const;
+  [[nodiscard]] std::vector<double> points(bool probabilities) const;
   void evaluate(const Function& function, const Common& common) const;
   void fit(const Common& common) const;
 
@@ -134,7 +134,7 @@ void Noise::sample(const Common& common) const {
   const std::size_t block = static_cast<std::size_t>(std::min<std::uint64_t>(
       std::max<std::uint64_t>(1, (std::uint64_t{1} << 17) / d), std::max<std::uint64_t>(n, 1)));
   const auto pool = make_pool(common, block * d);
-  RowWriter writer = output_.open();
+  RowWriter writer = output_.open(d);
   {
     Progress progress(common, n);
     std::vector<double> rows(block * d);
@@ -151,20 +151,26 @@ void Noise::sample(const Common& common) const {
   writer.commit();
 }
 
-std::vector<double> Noise::points() const {
+std::vector<double> Noise::points(bool probabilities) const {
+  const auto check = [probabilities](const std::string& where, double p) {
+    if (probabilities && !(p >= 0 && p <= 1))
+      throw Error(where + ": " + text_of(p) + " is no probability; it must be from 0 to 1.");
+    return p;
+  };
   std::vector<double> x;
   if (!x_.empty()) {
     if (!file_.empty()) throw Error("--x and a FILE both give points; give one of them.");
     for (std::size_t begin = 0; begin <= x_.size();) {
       const std::size_t end = std::min(x_.find(',', begin), x_.size());
-      x.push_back(to_number("--x", x_.substr(begin, end - begin)));
+      x.push_back(check("--x", to_number("--x", x_.substr(begin, end - begin))));
       begin = end + 1;
     }
     return x;
   }
   RowReader reader(file_.empty() ? "-" : file_);
   std::vector<double> row(reader.dimension());
-  while (reader.next(std::span<double>(row))) x.insert(x.end(), row.begin(), row.end());
+  while (reader.next(std::span<double>(row)))
+    for (const double value : row) x.push_back(check(reader.where(), value));
   return x;
 }
 
@@ -172,7 +178,7 @@ void Noise::evaluate(const Function& function, const Common& common) const {
   if (elliptical_ || (!model_.empty() && find_noise(model_).name != "stable"))
     throw Error(action_ + " is there for stable noise only.");
   const Stable law(std::get<StableParameters>(model()));
-  const std::vector<double> x = points();
+  const std::vector<double> x = points(action_ == "quantile");
   std::vector<double> y(x.size());
   const auto pool = make_pool(common, std::size_t{1} << 16);
   if (action_ == "pdf") {
@@ -225,16 +231,28 @@ std::vector<Line> lines_of(const TailSummary& summary, StableForm form) {
 void Noise::fit(const Common& common) const {
   for (const auto& [name, text] : given_)
     if (!text.empty()) throw Error("noise fit estimates --" + name + "; it cannot be given.");
+  output_.refuse_npy("noise fit");
   const std::string files[] = {file_.empty() ? "-" : file_};
   if (!x_.empty()) throw Error("noise fit reads a FILE; it has no --x.");
   const AnyMatrix any = read_matrix(files);
+  std::size_t nan = 0, inf = 0;
   const TailSummary summary = std::visit(
-      [](const auto& matrix) {
-        if (matrix.d() > 1 && matrix.n() > 1) return tail_summary(matrix.rows());
+      [&](const auto& matrix) {
         std::vector<double> values;
-        for (std::size_t i = 0; i < matrix.n(); ++i)
-          values.insert(values.end(), matrix.row(i).begin(), matrix.row(i).end());
-        return tail_summary(values);
+        const bool vectors = matrix.d() > 1 && matrix.n() > 1;
+        for (std::size_t i = 0; i < matrix.n(); ++i) {
+          for (const double value : matrix.row(i)) {
+            nan += std::isnan(value) ? 1 : 0;
+            inf += std::isinf(value) ? 1 : 0;
+            if (!vectors) values.push_back(value);
+          }
+        }
+        try {
+          return vectors ? tail_summary(matrix.rows()) : tail_summary(values);
+        } catch (const Error& error) {
+          throw Error((file_.empty() || file_ == "-" ? "standard input" : file_) + ": " +
+                      error.what());
+        }
       },
       any);
   const auto lines = lines_of(summary, form_ == "S1" ? StableForm::S1 : StableForm::S0);
@@ -245,6 +263,8 @@ void Noise::fit(const Common& common) const {
       json["intervals"][line.name] = {json_number(line.interval.low),
                                       json_number(line.interval.high)};
     }
+    json["nan"] = nan;
+    json["inf"] = inf;
     json["verdict"] = summary.verdict();
     return write_file(output_.path(), json.dump(2) + "\n");
   }
@@ -256,6 +276,7 @@ void Noise::fit(const Common& common) const {
     text += "\n";
   }
   write_file(output_.path(), text);
+  if (nan + inf > 0) warn_non_finite(common, nan, inf);
   warn(common, summary.verdict());
 }
 

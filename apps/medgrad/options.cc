@@ -58,7 +58,8 @@ class Parser final : public Options {
       std::cout << help_text();
       return;
     }
-    const std::vector<std::string> extras = app_.remaining();
+    std::vector<std::string> extras = app_.remaining();
+    std::erase(extras, "--");  // what stands behind it is no option, whatever it looks like
     if (!extras.empty()) fail_extra(extras.front());
     check_not_empty();
     if (!common_.seed.empty()) (void)to_whole_number("--seed", common_.seed, 0);
@@ -149,6 +150,8 @@ std::uint64_t to_whole_number(std::string_view option, const std::string& text, 
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range && stop == end)
+    throw Error(std::string(option) + " is '" + text + "', which is too large.");
   if (error != std::errc() || stop != end || value < min) {
     throw Error(std::string(option) + " is '" + text + "'; it must be a whole number, " +
                 std::to_string(min) + " or more.");

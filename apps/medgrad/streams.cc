@@ -30,7 +30,11 @@ void RowOutput::check() const {
     throw Error("--format npy is binary and not for a terminal; give a file with --out.");
 }
 
-RowWriter RowOutput::open() const { return {path(), format()}; }
+RowWriter RowOutput::open(std::size_t dimension) const { return {path(), format(), dimension}; }
+
+void RowOutput::refuse_npy(std::string_view what) const {
+  if (format() == FileFormat::npy) throw Error(std::string(what) + " writes csv or json, not npy.");
+}
 
 void NonFiniteOption::declare(Options& options) {
   options.value("--non-finite", text_, "HOW",
@@ -57,6 +61,10 @@ void Progress::row() {
   if (!line_.on_terminal() || !line_.due()) return;
   const std::string of = total_ ? " of " + std::to_string(*total_) : "";
   line_.write(std::to_string(rows_) + of + " rows");
+}
+
+void warn_non_finite(const Common& common, std::size_t nan, std::size_t inf) {
+  warn(common, std::to_string(nan) + " entries are NaN and " + std::to_string(inf) + " infinite.");
 }
 
 std::string non_finite_sentence(const std::string& where, std::size_t index, double value,

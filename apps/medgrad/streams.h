@@ -21,9 +21,12 @@ class RowOutput {
   void declare(Options& options);
   // Checks both before anything is read or computed.
   void check() const;
-  [[nodiscard]] RowWriter open() const;
+  // `dimension`: the length of the rows, should there be none.
+  [[nodiscard]] RowWriter open(std::size_t dimension = 0) const;
   // For results that are no rows in JSON: is it asked for, and where to write it.
   [[nodiscard]] bool is_json() const { return format() == FileFormat::json; }
+  // Throws Error where `what` is asked for as NPY, being no rows of numbers.
+  void refuse_npy(std::string_view what) const;
   [[nodiscard]] std::string path() const { return out_.empty() ? "-" : out_; }
 
  private:
@@ -73,6 +76,8 @@ template <Real T>
     if (!std::isfinite(row[i])) return i;
   return std::nullopt;
 }
+// "3 entries are NaN and 1 infinite."
+void warn_non_finite(const Common& common, std::size_t nan, std::size_t inf);
 // "data.csv:3: component 2 is nan; <advice>."
 [[nodiscard]] std::string non_finite_sentence(const std::string& where, std::size_t index,
                                               double value, const std::string& advice);

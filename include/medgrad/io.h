@@ -166,7 +166,8 @@ void write_file(const std::string& path, std::string_view bytes);
 // and has the element type of the first row.
 class RowWriter {
  public:
-  RowWriter(const std::string& path, FileFormat format);
+  // `dimension`, the length of the rows, matters where none is written: the shape of an empty NPY.
+  RowWriter(const std::string& path, FileFormat format, std::size_t dimension = 0);
 
   template <Real T>
   void write(std::span<const T> row);

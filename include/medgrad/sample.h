@@ -40,14 +40,19 @@ struct Median {};
 // where squares overflow or vanish (as those of a row that is the componentwise median), and where
 // rows that matter are much closer together than to the componentwise median: then the matrix is
 // built again around the result, at most three times.
+//
+// The iteration stops once the certified gap (SampleInfo) is at most `tolerance`. With 1e-8 and
+// less it goes on until rounding stops it, which takes two or three steps more and gives the point
+// all its digits; a gap of 1e-10 alone would mean half of them.
 struct GeometricMedian {
   double tolerance = 1e-10;
   int max_iterations = 1000;
 };
 
-// argmin sum omega_i |m - x_i|_p, 1 <= p <= infinity. p = 1 and 2 are the two above. For other p
-// the rows are copied, in double. p = infinity is solved exactly, in O(n^3 + n^2 d), and takes no
-// weights; of its many minimisers it gives the middle of a box of them.
+// argmin sum omega_i |m - x_i|_p, 1 <= p <= infinity, stopping like the geometric median. p = 1 and
+// 2 are the two above. For other p the rows are copied, in double. p = infinity is solved exactly,
+// in O(n^3 + n^2 d), and takes no weights; of its many minimisers it gives the middle of a box of
+// them.
 struct LpMedian {
   double p = 2;
   double tolerance = 1e-10;
@@ -62,7 +67,7 @@ struct MedianOfMeans {
   double p = 2;
 };
 
-// argmin sum omega_i H_mu(m - x_i), H_mu as in Huber.
+// argmin sum omega_i H_mu(m - x_i), H_mu as in Huber, stopping like the geometric median.
 struct HuberLocation {
   double mu = 1.345;
   double tolerance = 1e-10;
@@ -114,6 +119,9 @@ struct SampleOptions {
   // know theirs anyway.)
   bool objective = false;
 };
+
+// Are weights of rows defined for it? For all but MedianOfMeans, TrimmedMean and p = infinity.
+[[nodiscard]] bool takes_weights(const SampleMethod& method);
 
 // Throws Error unless the parameters are in range for n rows.
 void validate(const SampleMethod& method, std::size_t n);

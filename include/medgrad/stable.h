@@ -2,14 +2,17 @@
 //
 // Stable(alpha, beta, scale, location) with 0 < alpha <= 2, -1 <= beta <= 1, in Nolan's forms
 //
-//   S0:  E exp(itX) = exp(-|ct|^alpha [1 + i beta tan(pi alpha/2) sign(t) (|ct|^{1-alpha} - 1)] + i
-//   l t) S1:  E exp(itX) = exp(-|ct|^alpha [1 - i beta tan(pi alpha/2) sign(t)] + i l t), alpha !=
-//   1 both at alpha = 1:  exp(-|ct| [1 + i beta (2/pi) sign(t) log|(c)t|] + i l t)   ((c) in S0
-//   only)
+//     S0:  log E exp(itX) = ilt - |ct|^alpha (1 + i b tan(pi alpha/2) sign(t) (|ct|^{1-alpha} - 1))
+//     S1:  log E exp(itX) = ilt - |ct|^alpha (1 - i b tan(pi alpha/2) sign(t))
 //
-// with c the scale and l the location. S0 is continuous in all its parameters; S1 jumps at alpha
-// = 1. Standard is scale 1, so that alpha = 2 is N(0, 2) and alpha = 1, beta = 0 the Cauchy
-// distribution.
+// for alpha != 1, and at alpha = 1
+//
+//     S0:  log E exp(itX) = ilt - |ct| (1 + i b (2/pi) sign(t) log|ct|)
+//     S1:  log E exp(itX) = ilt - |ct| (1 + i b (2/pi) sign(t) log|t|)
+//
+// with b = beta, c the scale and l the location. S0 is continuous in all its parameters; S1 jumps
+// at alpha = 1. Standard is scale 1, so that alpha = 2 is N(0, 2) and alpha = 1, beta = 0 the
+// Cauchy distribution.
 //
 // Densities and probabilities come from Zolotarev's integrals in Nolan's form, rearranged so that
 // nothing cancels around alpha = 1, and from series far out. Relative accuracy is about 1e-12 in

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <variant>
 
 #include "core/lanes.h"
 #include "core/project.h"
@@ -209,6 +211,7 @@ auto dispatch(const AnyDistance::Variant& distance, Visitor builtin, CustomVisit
 
 std::string_view AnyDistance::name() const {
   constexpr std::string_view kNames[] = {"squared", "l1", "l2", "lp", "huber", "custom"};
+  static_assert(std::size(kNames) == std::variant_size_v<Variant>);
   return kNames[distance_.index()];
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/lanes.h"
@@ -33,6 +34,10 @@ class SimplexThreshold {
         scale_(std::ldexp(1.0, std::clamp(-std::ilogb(max), -1000, 1000))),
         max_(max * scale_) {
     const double target = radius * scale_;
+    if (target < 1e-290) {  // far below the spacing of doubles at max: the largest ones share it
+      share_ = radius / below(std::numeric_limits<double>::min()).count;
+      return;
+    }
     double low = 0, high = max_;  // h(low) < 0 <= h(high)
     for (int pass = 0; pass < 400; ++pass) {
       const double at = pass % 3 == 2 ? low + (high - low) / 2 : high;
@@ -52,6 +57,7 @@ class SimplexThreshold {
 
   // |y_i|
   [[nodiscard]] double operator()(std::size_t i) const {
+    if (share_ > 0) return below_max(i) == 0 ? share_ : 0;
     return std::max(delta_ - below_max(i), 0.0) / scale_;
   }
 
@@ -79,7 +85,7 @@ class SimplexThreshold {
   }
 
   std::span<const T> x_;
-  double scale_, max_, delta_;
+  double scale_, max_, delta_ = 0, share_ = 0;
 };
 
 // 1 < q < infinity: y_i = radius z_i sign(x_i), where with b_i = |x_i| / max and alpha = radius /

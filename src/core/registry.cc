@@ -26,12 +26,16 @@ Parameter exponent(double fallback) {
   return {"p", "exponent of the norm; inf is allowed", fallback, 1, kInfinity};
 }
 
-const Parameter kTau = positive("tau", "step size: how far an outlier can move the estimate", 1);
+Parameter tau(std::string_view meaning) { return positive("tau", meaning, 1); }
+const Parameter kTauOfVectors = tau("step size: the most that one vector can move the estimate"),
+                kTauOfComponents =
+                    tau("step size: the most that one vector can move each component");
 const Parameter kMu =
     positive("mu", "where the Huber function turns from quadratic to linear", 1.345);
 const Parameter kBeta = {"beta", "momentum coefficient", 0.9, 0, 1, false, true};
 const Parameter kClip = positive("clip", "largest norm that passes unchanged", 1);
-const Parameter kTolerance = positive("tol", "certified relative gap to stop at", 1e-10);
+const Parameter kTolerance =
+    positive("tol", "certified relative gap to stop at; 1e-8 and less goes on to rounding", 1e-10);
 const Parameter kMaxIterations = whole("max-iter", "largest number of iterations", 1000, 1);
 const Parameter kAlpha = {"alpha", "tail index; 2 is Gaussian, 1 Cauchy", kRequired, 0, 2, true};
 const Parameter kScale = positive("scale", "factor of the standard variable", 1);
@@ -84,7 +88,7 @@ std::vector<Entry<OnlineMethod>> make_online_methods() {
        {"sgd-m", "squared", "ema"},
        "m <- m + tau/(1+tau) (g - m), beta = 1/(1+tau)",
        "exponential average: tracks the mean",
-       {kTau},
+       {tau("step size; a new vector counts tau/(1+tau)")},
        [](const ParameterValues& v) {
          return ProximalPoint{Squared{}, of(v, "tau")};
        }},
@@ -92,7 +96,7 @@ std::vector<Entry<OnlineMethod>> make_online_methods() {
        {"l2"},
        "m <- m + min(1, tau/|g-m|) (g - m)",
        "clips the increment as a vector: tracks the geometric median",
-       {kTau},
+       {kTauOfVectors},
        [](const ParameterValues& v) {
          return ProximalPoint{L2{}, of(v, "tau")};
        }},
@@ -100,7 +104,7 @@ std::vector<Entry<OnlineMethod>> make_online_methods() {
        {"l1"},
        "m <- m + clamp(g - m, -tau, tau)",
        "clips the increment per component: tracks the componentwise median",
-       {kTau},
+       {kTauOfComponents},
        [](const ParameterValues& v) {
          return ProximalPoint{L1{}, of(v, "tau")};
        }},
@@ -108,7 +112,7 @@ std::vector<Entry<OnlineMethod>> make_online_methods() {
        {},
        "m <- m + mu tau / max(|g-m|, mu (1+tau)) (g - m)",
        "momentum for small increments, vclip for large ones",
-       {kTau, kMu},
+       {tau("step size; one vector can move the estimate by mu tau at most"), kMu},
        [](const ParameterValues& v) {
          return ProximalPoint{Huber(of(v, "mu")), of(v, "tau")};
        }},
@@ -116,7 +120,8 @@ std::vector<Entry<OnlineMethod>> make_online_methods() {
        {},
        "m <- m + Proj_{|.|_q <= tau}(g - m), 1/p + 1/q = 1",
        "tracks the l_p median",
-       {kTau, exponent(kRequired)},
+       {tau("step size: the most that one vector can move the estimate, in the q-norm"),
+        exponent(kRequired)},
        [](const ParameterValues& v) {
          return ProximalPoint{Lp(of(v, "p")), of(v, "tau")};
        }},
@@ -124,7 +129,7 @@ std::vector<Entry<OnlineMethod>> make_online_methods() {
        {"sign-sgd"},
        "m <- m + tau sign(g - m)",
        "subgradient step on the 1-norm: tracks the componentwise median",
-       {kTau},
+       {kTauOfComponents},
        [](const ParameterValues& v) {
          return Subgradient{L1{}, of(v, "tau")};
        }},
@@ -132,7 +137,7 @@ std::vector<Entry<OnlineMethod>> make_online_methods() {
        {"normalised"},
        "m <- m + tau (g - m)/|g-m|",
        "subgradient step on the 2-norm: tracks the geometric median",
-       {kTau},
+       {kTauOfVectors},
        [](const ParameterValues& v) {
          return Subgradient{L2{}, of(v, "tau")};
        }},
@@ -219,7 +224,8 @@ std::vector<Entry<NoiseModel>> make_noises() {
         {"beta", "skewness", 0, -1, 1},
         kScale,
         {"location", "shift", 0, -kInfinity, kInfinity, true, true},
-        {"form", "0 for Nolan's S0, 1 for S1", 0, 0, 1, false, false, true}},
+        {"form", "Nolan's form: 0 for S0, 1 for S1 (--form S0, --form S1)", 0, 0, 1, false, false,
+         true}},
        [](const ParameterValues& v) {
          return StableParameters{of(v, "alpha"), of(v, "beta"), of(v, "scale"), of(v, "location"),
                                  of(v, "form") == 0 ? StableForm::S0 : StableForm::S1};

@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "core/overloaded.h"
+#include "core/text.h"
 #include "kernels/step.h"
 #include "medgrad/error.h"
 #include "medgrad/estimator.h"
@@ -28,8 +29,8 @@ constexpr std::uint32_t kFormat = 1, kByteOrder = 0x01020304;
 
 void describe_distance(std::ostream& out, const AnyDistance& d) {
   out << d.name();
-  if (const auto* lp = std::get_if<Lp>(&d.variant())) out << " p=" << lp->p();
-  if (const auto* huber = std::get_if<Huber>(&d.variant())) out << " mu=" << huber->mu();
+  if (const auto* lp = std::get_if<Lp>(&d.variant())) out << " p=" << number(lp->p());
+  if (const auto* huber = std::get_if<Huber>(&d.variant())) out << " mu=" << number(huber->mu());
 }
 
 // Equal lines mean interchangeable states.
@@ -95,7 +96,6 @@ class Reader {
 
 std::string describe(const OnlineMethod& method) {
   std::ostringstream out;
-  out << std::hexfloat;
   std::visit(Overloaded{[&](const ProximalPoint& m) {
                           out << "proximal-point ";
                           describe_distance(out, m.distance);
@@ -105,7 +105,8 @@ std::string describe(const OnlineMethod& method) {
                           describe_distance(out, m.distance);
                         },
                         [&](const ClippedMean& m) {
-                          out << "clipped-mean beta=" << m.beta << " clip=" << m.clip;
+                          out << "clipped-mean beta=" << number(m.beta)
+                              << " clip=" << number(m.clip);
                         }},
              method);
   return out.str();

@@ -24,6 +24,7 @@ int open_or_throw(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file >= 0) return file;
   const int why = errno;
+  if (path.empty()) throw Error("The name of a file is empty.");
   if (why == ENOENT) throw Error(path + " does not exist.");
   throw Error(path + " cannot be opened: " + std::generic_category().message(why) + ".");
 }

@@ -23,8 +23,8 @@ void append_number(std::string& text, T value) {
   text.append(digits, end);
 }
 
-RowWriter::RowWriter(const std::string& path, FileFormat format)
-    : format_(format), out_(path, format == FileFormat::npy) {}
+RowWriter::RowWriter(const std::string& path, FileFormat format, std::size_t dimension)
+    : format_(format), out_(path, format == FileFormat::npy), dimension_(dimension) {}
 
 void RowWriter::npy_header(ElementType type, std::size_t dimension) {
   const std::string header = internal::make_npy_header(type, rows_, dimension);

@@ -91,13 +91,22 @@ class Estimates(CommandTest):
         self.good("estimate", "huber", "--average", "--start", start, "--save-state", state, first)
         self.assertEqual(self.good("estimate", "huber", "--average", "--resume", state, rest), whole)
         self.bad("state: the saved state is of", "estimate", "vclip", "--resume", state, rest)
+        self.bad("huber mu=1.345 .* where this estimator is '.* huber mu=2 ", "estimate", "huber", "--average",
+                 "--mu", 2, "--resume", state, rest)
         self.bad("both say where to begin", "estimate", "huber", "--start", start, "--resume", state,
                  rest)
         self.bad("start.csv: component 2 is inf", "estimate", "vclip", "--start",
                  self.file("start.csv", "1 inf 1\n"), data)
         self.bad("has 2 values where a row of .*data.csv has 3", "estimate", "vclip", "--start",
                  self.file("short.csv", "1,2\n"), data)
+        self.assertEqual(self.good("estimate", "vclip", "--", data), self.good("estimate", "vclip", data))
         self.bad("several rows", "estimate", "vclip", "--start", data, data)
+
+    def test_a_state_keeps_its_tau_unless_one_is_given(self):
+        state, ten = self.path("state"), self.file("ten.csv", "10\n")
+        self.good("estimate", "cclip", "--tau", 1, "--save-state", state, self.file("zero.csv", "0\n"))
+        self.assertEqual(self.good("estimate", "cclip", "--resume", state, ten), b"1\n")
+        self.assertEqual(self.good("estimate", "cclip", "--tau", 3, "--resume", state, ten), b"3\n")
 
     def test_non_finite(self):
         data = self.file("x.csv", "1,2\nnan,3\ninf,1\n")
@@ -143,6 +152,16 @@ class Aggregates(CommandTest):
             output = self.good("aggregate", "median", *arguments, stdin=b"1 2\n3 4\n5 6\n")
             self.assertEqual(output, b"3,4\n")
 
+    def test_tolerance_is_how_far_it_goes(self):
+        data = self.file("x.npy", np.random.default_rng(3).standard_cauchy((30, 4)))
+        def stats(tolerance):
+            self.good("aggregate", "geometric-median", "--tol", tolerance, "--stats", self.path("s.json"), data)
+            return json.loads(content(self.path("s.json")))
+        coarse, fine = stats(0.1), stats(1e-10)
+        self.assertLess(coarse["iterations"], fine["iterations"])
+        self.assertLessEqual(coarse["gap"], 0.1)
+        self.assertLessEqual(fine["gap"], 1e-10)
+
     def test_stats(self):
         stats, out = self.path("stats.json"), self.path("out.npy")
         data = self.file("x.csv", "1,2\nnan,3\n2,inf\n1.5,2.5\n")
@@ -159,7 +178,14 @@ class Aggregates(CommandTest):
     def test_bad(self):
         data = self.rows()
         out = ["--out", self.path("out.csv"), "--stats", self.path("stats.json")]
-        self.bad(r"\bf\b", "aggregate", "trimmed-mean", "--f", 2, *out, data)
+        self.bad("--f is 2; with 4 rows", "aggregate", "trimmed-mean", "--f", 2, *out, data)
+        self.bad("trimmed-mean takes no --weights", "aggregate", "trimmed-mean", "--weights", data, *out, data)
+        self.bad("w.csv: the weights add up to more", "aggregate", "mean", "--weights",
+                 self.file("w.csv", "1e308,1e308,1,1\n"), *out, data)
+        self.bad("nan.csv: [Cc]olumn 1 has no observation", "aggregate", "median", "--non-finite", "robust", *out,
+                 self.file("nan.csv", "nan,1\nnan,2\n"))
+        self.bad("both name .*out.csv", "aggregate", "mean", *out[:2], "--stats", out[1], data)
+        self.bad("name of a file is empty", "aggregate", "mean", "")
         self.bad("--f is 0.5", "aggregate", "trimmed-mean", "--f", 0.5, *out, data)
         self.bad("median has no --f; it takes no", "aggregate", "median", "--f", 1, *out, data)
         self.bad("--p is 0.5", "aggregate", "lp-median", "--p", 0.5, *out, data)

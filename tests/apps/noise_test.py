@@ -60,6 +60,18 @@ class Noise(CommandTest):
             self.assertEqual(rows.shape, (50, 4))
             self.assertTrue(np.isfinite(rows).all())
 
+    def test_no_rows_have_a_shape(self):
+        out = self.path("none.npy")
+        self.good("noise", "sample", "--alpha", 1.5, "-n", 0, "-d", 3, "--out", out)
+        self.assertEqual(np.load(out).shape, (0, 3))
+
+    def test_fit_counts_what_is_not_finite(self):
+        values = np.append(np.random.default_rng(1).standard_normal(200), [np.nan, np.nan, np.inf])
+        data = self.file("x.npy", values[:, None])
+        result = json.loads(self.good("noise", "fit", data, "--format", "json"))
+        self.assertEqual((result["nan"], result["inf"]), (2, 1))
+        self.assertIn(b"2 entries are NaN and 1 infinite.", run("noise", "fit", data).stderr)
+
     def test_bad(self):
         short = self.file("short.csv", "1\n2\n3\n")
         for arguments, words in [
@@ -79,7 +91,11 @@ class Noise(CommandTest):
                 (("sample", "--alpha", 1, "-d", 0), "-d"),
                 (("sample", "--model", "cauchi"), "cauchy"),
                 (("sample", "--model", "cauchy", "--beta", 1), "has no --beta"),
-                (("fit", short), "20"),
+                (("quantile", "--alpha", 1, self.file("p.csv", "0.5\n2\n")), r"p\.csv:2: 2 is no probability"),
+                (("sample", "--alpha", 1, "-n", "99999999999999999999"), "-n is '9{20}', which is too large"),
+                (("fit", short), r"short\.csv: .*20"),
+                (("fit", short, "--format", "npy"), "csv or json, not npy"),
+                (("fit", short, "--out", self.path("fit.npy")), "csv or json, not npy"),
                 (("fit", self.path("no.csv")), "does not exist")]:
             self.bad(words, "noise", *arguments)
 

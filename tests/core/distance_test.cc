@@ -164,6 +164,14 @@ TYPED_TEST(DistanceTest, Limits) {
   near(Lp(1e9), Lp(kInfinity), 1e-6);
 }
 
+// The largest entries share a radius that is nothing beside them.
+TEST(Distance, ProjectionOntoATinyBallOfTheOneNorm) {
+  for (const double radius : {1e-20, 1e-50, 1e-300}) {
+    EXPECT_EQ(projected<double>(1, radius, {1e308, -1e308, 9e307}),
+              (std::vector<double>{radius / 2, -radius / 2, 0}));
+  }
+}
+
 TEST(Distance, AgreesWithTheReference) {
   std::ifstream file(testing::golden("prox_and_medians.json"));
   const auto reference = nlohmann::json::parse(file);

@@ -186,6 +186,44 @@ TEST(SampleSpatial, StopsWhenToldTo) {
   EXPECT_GE(got.info.gap * got.info.objective, got.info.objective - best.info.objective);
 }
 
+// A tolerance is met, certified as met, and no more work is done than it takes.
+TEST(SampleSpatial, ToleranceStopsTheIteration) {
+  const auto data = normal<double>(30, 40, 6);
+  const auto check = [&](auto method) {
+    const auto best = run<double>(method, data);
+    int last = best.info.iterations;
+    for (const double tolerance : {1e-6, 1e-3, 0.1, 10.0}) {
+      method.tolerance = tolerance;
+      const auto got = run<double>(method, data);
+      EXPECT_EQ(got.info.stop, Stop::tolerance);
+      EXPECT_LE(got.info.gap, tolerance);
+      EXPECT_LE(got.info.objective - best.info.objective, tolerance * got.info.objective);
+      EXPECT_LE(got.info.iterations, last);
+      last = got.info.iterations;
+    }
+    EXPECT_LT(last, best.info.iterations);
+  };
+  check(GeometricMedian{});
+  check(HuberLocation{.mu = 0.5});
+  check(LpMedian{.p = 1.2});
+  check(LpMedian{.p = 3});
+}
+
+// Where mu is nothing beside the data its forces are nothing either, and yet the minimum is as
+// sharp as the geometric median's.
+TEST(SampleSpatial, HuberOfATinyThreshold) {
+  for (const double mu : {1e-8, 1e-12, 1e-15, 1e-100}) {
+    SCOPED_TRACE(mu);
+    const auto data = normal<double>(9, 25, 4);
+    const auto got = run<double>(HuberLocation{.mu = mu}, data);
+    EXPECT_LE(got.info.gap, 1e-12);
+    EXPECT_LE(farthest(got.m, run<double>(GeometricMedian{}, data).m), 1e-8);
+  }
+  auto large = normal<double>(9, 25, 4);
+  for (double& x : large.x) x *= 1e14;
+  EXPECT_LE(run<double>(HuberLocation{}, large).info.gap, 1e-12);
+}
+
 TEST(SampleSpatial, HuberBetweenMeanAndMedian) {
   const auto data = normal<double>(9, 25, 4);
   EXPECT_LE(farthest(run<double>(HuberLocation{.mu = 1e6}, data).m, run<double>(Mean{}, data).m),

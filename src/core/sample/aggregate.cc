@@ -1,6 +1,7 @@
 // The entry to all sample estimators: checks what the caller gave, then hands over.
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <variant>
@@ -28,12 +29,6 @@ void check_positive(const char* name, double value) {
 
 void check_p(double p) {
   if (!(p >= 1)) throw Error("p is " + number(p) + "; it must be at least 1 (or inf).");
-}
-
-bool takes_weights(const SampleMethod& method) {
-  const LpMedian* const lp = std::get_if<LpMedian>(&method);
-  return !std::holds_alternative<TrimmedMean>(method) &&
-         !std::holds_alternative<MedianOfMeans>(method) && (lp == nullptr || lp->p < kInfinity);
 }
 
 template <Real T>
@@ -87,6 +82,12 @@ sample::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, std::s
 
 }  // namespace
 
+bool takes_weights(const SampleMethod& method) {
+  const LpMedian* const lp = std::get_if<LpMedian>(&method);
+  return !std::holds_alternative<TrimmedMean>(method) &&
+         !std::holds_alternative<MedianOfMeans>(method) && (lp == nullptr || lp->p < kInfinity);
+}
+
 std::string_view name(Stop stop) {
   switch (stop) {
     case Stop::closed_form:
@@ -139,7 +140,7 @@ template <Real T>
 SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows, std::span<T> out,
                      const SampleOptions<T>& options) {
   const sample::Input<T> in = checked(method, rows, out, options);
-  return std::visit(
+  SampleInfo info = std::visit(
       Overloaded{
           [&](const Mean&) { return sample::mean(in, out); },
           [&](const Median&) { return sample::median(in, out); },
@@ -151,6 +152,8 @@ SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows, std::span<
           [&](const TrimmedMean& m) { return sample::trimmed_mean(m.f, in, out); },
       },
       method);
+  info.objective = std::min(info.objective, std::numeric_limits<double>::max());
+  return info;
 }
 
 template SampleInfo aggregate(const SampleMethod&, const Rows<float>&, std::span<float>,

@@ -7,6 +7,20 @@
 
 namespace medgrad::sample {
 
+// The gap at which an iteration stops before rounding stops it. There is none (0) for tolerances of
+// 1e-8 and less: an objective within 1e-8 of its optimum means a point with half its digits,
+// Newton's method has the others two steps later, and those cost nothing beside the passes over the
+// data.
+[[nodiscard]] inline double gap_to_stop_at(double tolerance) {
+  return tolerance > 1e-8 ? tolerance : 0;
+}
+// Why an iteration stopped, as the caller is told.
+[[nodiscard]] inline Stop reason(Stop stop, double gap, double tolerance) {
+  if (stop == Stop::data_point) return stop;
+  if (gap <= tolerance) return Stop::tolerance;
+  return stop == Stop::tolerance ? Stop::rounding : stop;
+}
+
 // columns.cc
 template <Real T>
 SampleInfo median(const Input<T>& input, std::span<T> out);

@@ -53,7 +53,13 @@ void write_estimate(const Embedding& e, std::vector<double>& z, std::span<T> out
 template <Real T>
 SampleInfo general_lp(const LpMedian& method, const Input<T>& input, std::span<T> out) {
   Embedding e = embed_directly(input, static_cast<const T*>(nullptr));
-  const LpProblem problem{e.n,       e.k, e.points, input.weights, method.p, method.max_iterations,
+  const LpProblem problem{e.n,
+                          e.k,
+                          e.points,
+                          input.weights,
+                          method.p,
+                          method.max_iterations,
+                          gap_to_stop_at(method.tolerance),
                           input.pool};
   bring_nearer(e, problem);
   LpSolution solution = solve(problem);
@@ -66,7 +72,6 @@ SampleInfo general_lp(const LpMedian& method, const Input<T>& input, std::span<T
   info.nan = e.seen.nan;
   info.inf = e.seen.inf;
   info.iterations = solution.iterations;
-  info.stop = solution.stop;
   const std::vector<double> norms = lp_norms(problem, solution.z);
   double f = 0;  // with far rows brought nearer: differences are the same, and f is not longer
   for (std::size_t i = 0; i < e.n; ++i) {
@@ -74,9 +79,9 @@ SampleInfo general_lp(const LpMedian& method, const Input<T>& input, std::span<T
     info.objective += input.weights[i] * std::ldexp(norms[i], e.exponent + e.cut[i]);
   }
   info.objective = clamp_to_finite(info.objective);
-  const double off = info.stop == Stop::data_point ? solution.bound : f - solution.bound;
+  const double off = solution.stop == Stop::data_point ? solution.bound : f - solution.bound;
   info.gap = f > 0 ? std::max(0.0, off / f) : 0;
-  if (info.stop != Stop::data_point && info.gap <= method.tolerance) info.stop = Stop::tolerance;
+  info.stop = reason(solution.stop, info.gap, method.tolerance);
   return info;
 }
 

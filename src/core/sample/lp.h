@@ -14,6 +14,7 @@ struct LpProblem {
   std::span<const double> weights;  // positive
   double p = 3;
   int max_iterations = 1000;
+  double enough = 0;  // the relative gap to stop at; 0: go on to rounding
   ThreadPool* pool = nullptr;
 };
 
@@ -22,7 +23,7 @@ struct LpSolution {
   std::size_t row = 0;  // the data point, if that is where it stopped
   double bound = 0;     // a lower bound of the objective; at a data point, what it may be off by
   int iterations = 0;
-  Stop stop = Stop::rounding;  // or data_point, max_iterations
+  Stop stop = Stop::rounding;  // or data_point, tolerance, max_iterations
 };
 
 [[nodiscard]] LpSolution solve(const LpProblem& problem);

@@ -67,7 +67,7 @@ class Solver {
   [[nodiscard]] bool move(State& s, const std::vector<double>& step) const;
   [[nodiscard]] bool refine(State& s, const std::vector<double>& step) const;
   void advance(State& s) const;
-  [[nodiscard]] bool certified(const State& s) const;
+  [[nodiscard]] bool certified(const State& s, double gap) const;
   [[nodiscard]] LpSolution finish(const State& s, int iterations, Stop stop) const;
   [[nodiscard]] LpSolution at_row(std::size_t k, int iterations) const;
 
@@ -223,11 +223,11 @@ LpSolution Solver::finish(const State& s, int iterations, Stop stop) const {
   return solution;
 }
 
-// Is z optimal up to what rounding may leave?
-bool Solver::certified(const State& s) const {
+// Is z optimal up to this share of the objective?
+bool Solver::certified(const State& s, double gap) const {
   const double f =
       std::inner_product(s.norms.begin(), s.norms.end(), problem_.weights.begin(), 0.0);
-  return f - sweeps_.dual_bound(s.z, s.norms) <= 1e-12 * f;
+  return f - sweeps_.dual_bound(s.z, s.norms) <= gap * f;
 }
 
 LpSolution Solver::at_row(std::size_t k, int iterations) const {
@@ -256,8 +256,11 @@ LpSolution Solver::run(Places z, int before) {
     if (!tested_[near] && optimal_row(near)) return at_row(near, iteration);
     idle = s.worst < 0.9 * best ? 0 : idle + 1;
     best = std::min(best, s.worst);
-    if (s.worst <= rounding || (idle >= 3 && s.worst <= 1e-11 && (idle >= 20 || certified(s))))
+    if (s.worst <= rounding ||
+        (idle >= 3 && s.worst <= 1e-11 && (idle >= 20 || certified(s, 1e-12))))
       return finish(s, iteration, Stop::rounding);
+    if (problem_.enough > 0 && certified(s, problem_.enough))
+      return finish(s, iteration, Stop::tolerance);
     if (iteration >= problem_.max_iterations) return finish(s, iteration, Stop::max_iterations);
     advance(s);
   }

@@ -98,28 +98,28 @@ SampleInfo locate(double mu, double tolerance, int max_iterations, const Input<T
     const Embedding e = embed<T>(input, centre.empty() ? nullptr : centre.data());
     // In units of the bulk; 0 stands for the geometric median, so mu itself must not vanish.
     const double threshold = mu == 0 ? 0 : std::clamp(std::ldexp(mu, -e.exponent), 1e-300, 1e300);
-    const WeberProblem problem{e.n, e.k, e.points, input.weights, threshold, max_iterations};
+    const WeberProblem problem{
+        e.n, e.k, e.points, input.weights, threshold, max_iterations, gap_to_stop_at(tolerance)};
     const WeberSolution solution = solve(problem);
     const Combined combined = combine_rows(input, e, solution, out);
     info.iterations += solution.iterations;
     info.nan = e.seen.nan;
     info.inf = e.seen.inf;
-    if (round < kMostRounds && solution.stop != Stop::max_iterations &&
-        !agree(e, solution, combined)) {
-      centre.assign(out.begin(), out.end());  // look again from where the median seems to be
-      continue;
-    }
     const double f = objective_of(input.weights, combined.distances, problem.mu);
     info.objective = std::ldexp(f, mu == 0 ? e.exponent : 2 * e.exponent);
     const bool cut = std::any_of(e.cut.begin(), e.cut.end(), [](int c) { return c > 0; });
     const double reached = cut ? solution.objective : f;
-    info.gap = reached > 0 ? std::max(0.0, (reached - solution.bound) / reached) : 0;
-    info.stop = solution.stop;
-    if (info.stop == Stop::data_point) {
-      info.gap = 0;
-    } else if (info.gap <= tolerance) {
-      info.stop = Stop::tolerance;
+    info.gap = reached > 0 && solution.stop != Stop::data_point
+                   ? std::max(0.0, (reached - solution.bound) / reached)
+                   : 0;
+    const bool done =
+        solution.stop == Stop::max_iterations ||
+        (solution.stop == Stop::tolerance ? info.gap <= tolerance : agree(e, solution, combined));
+    if (round < kMostRounds && !done) {
+      centre.assign(out.begin(), out.end());  // look again from where the median seems to be
+      continue;
     }
+    info.stop = reason(solution.stop, info.gap, tolerance);
     return info;
   }
 }

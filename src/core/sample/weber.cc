@@ -45,7 +45,7 @@ class Solver {
     Vector z, r;
     Matrix unit;
     Vector pull, g;
-    double f = 0;
+    double f = 0, force = 0;  // force: the sum of the lengths of the terms of g
   };
 
   [[nodiscard]] std::size_t k() const { return kFixed > 0 ? kFixed : dimension_; }
@@ -63,6 +63,7 @@ class Solver {
   [[nodiscard]] double slope_at(const Vector& p, double t);
   void move(const Vector& p);
   [[nodiscard]] bool improve();
+  [[nodiscard]] double bound() const { return huber() ? huber_bound() : dual_bound(); }
   [[nodiscard]] double dual_bound() const;
   [[nodiscard]] double huber_bound() const;
   [[nodiscard]] WeberSolution finish(int iterations, Stop stop);
@@ -83,7 +84,7 @@ class Solver {
 template <std::size_t kFixed>
 void Solver<kFixed>::evaluate(State& s) const {
   std::fill(s.g.begin(), s.g.end(), 0.0);
-  s.f = 0;
+  s.f = s.force = 0;
   for (std::size_t i = 0; i < n_; ++i) {
     double* const u = s.unit.data() + i * k();
     double square = 0;
@@ -94,6 +95,7 @@ void Solver<kFixed>::evaluate(State& s) const {
     const double r = s.r[i] = std::sqrt(square), w = problem_.weights[i], mu = problem_.mu;
     const double force = !huber() ? w : w * std::min(r, mu);  // |gradient| of the i-th term
     s.f += !huber() ? w * r : r <= mu ? w * r * r / 2 : w * mu * (r - mu / 2);
+    s.force += force;
     s.pull[i] = huber() ? w * std::min(1.0, mu / std::max(r, mu)) : r > 0 ? w / r : 0;
     if (r == 0) continue;
     // A multiplication in place of k divisions, wherever 1 / r is a number.
@@ -270,14 +272,14 @@ void Solver<kFixed>::move(const Vector& p) {
 // One step; false if no further decrease can be had in double precision.
 template <std::size_t kFixed>
 bool Solver<kFixed>::improve() {
-  const double before = length(at_->g);
-  if (before <= kEpsilon * total_) return false;
+  const double before = length(at_->g), force = at_->force;
+  if (before <= kEpsilon * force) return false;
   Vector p = newton_direction();
   if (!(dot(p, at_->g) < 0)) {
     const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
     for (std::size_t j = 0; j < k(); ++j) p[j] = -at_->g[j] / stiffness;
   }
-  if (before > 1e-9 * total_) {
+  if (before > 1e-9 * force) {
     move(p);
     return at_->z != trial_->z;  // trial_ holds where we were
   }
@@ -287,7 +289,7 @@ bool Solver<kFixed>::improve() {
   std::swap(at_, trial_);
   if (length(at_->g) < before) return true;
   std::swap(at_, trial_);
-  if (before <= 1e-13 * total_) return false;
+  if (before <= 1e-13 * force) return false;
   move(p);
   if (length(at_->g) < before) return true;
   std::swap(at_, trial_);
@@ -348,7 +350,7 @@ WeberSolution Solver<kFixed>::finish(int iterations, Stop stop) {
   solution.objective = at_->f;
   solution.iterations = iterations;
   solution.stop = stop;
-  solution.bound = stop == Stop::data_point ? at_->f : huber() ? huber_bound() : dual_bound();
+  solution.bound = stop == Stop::data_point ? at_->f : bound();
   solution.coefficients.assign(n_, 0.0);
   if (!huber() && at_->r[anchor_] == 0) return solution;
   const double stiffness = std::accumulate(at_->pull.begin(), at_->pull.end(), 0.0);
@@ -365,6 +367,8 @@ WeberSolution Solver<kFixed>::run() {
   while (true) {
     anchor_at(nearest());
     if (!huber() && test_anchor()) return finish(iterations, Stop::data_point);
+    if (problem_.enough > 0 && at_->f - bound() <= problem_.enough * at_->f)
+      return finish(iterations, Stop::tolerance);
     if (iterations >= problem_.max_iterations) return finish(iterations, Stop::max_iterations);
     ++iterations;
     if (improve()) continue;

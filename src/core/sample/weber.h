@@ -19,11 +19,15 @@ struct WeberProblem {
   std::span<const double> weights;  // positive
   double mu = 0;                    // 0 for |.|, else Huber's threshold
   int max_iterations = 1000;
+  double enough = 0;  // the relative gap to stop at; 0: go on to rounding
 };
 
 // The minimiser in the form in which it carries over to any isometric copy of the points:
 //
 //     z = x_a + sum_i coefficients_i (x_i - x_a),   a = anchor, the nearest point.
+//
+// Where the iteration stopped before, the coefficients are of the point one step of Weiszfeld's
+// further, which has a smaller objective.
 struct WeberSolution {
   std::size_t anchor = 0;
   SmallVector<double, 16> coefficients;
@@ -31,7 +35,7 @@ struct WeberSolution {
   double objective = 0;
   double bound = 0;  // a lower bound of f from the dual problem
   int iterations = 0;
-  Stop stop = Stop::rounding;  // or data_point, max_iterations
+  Stop stop = Stop::rounding;  // or data_point, tolerance, max_iterations
 };
 
 [[nodiscard]] WeberSolution solve(const WeberProblem& problem);
