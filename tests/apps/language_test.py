@@ -57,9 +57,10 @@ class LanguageTest(CommandTest):
             self.file(f"data/ptb/ptb.{part}.txt", "".join(
                 " ".join(f"w{words.randrange(50)}" for _ in range(20)) + "\n" for _ in range(lines)))
 
-    def stopped(self, *arguments, where, by=signal.SIGINT):
+    def stopped(self, *arguments, where, by=signal.SIGINT, **options):
         """Ctrl-C (or another signal) once there is a line of metrics of a step; the exit code and what was said."""
-        process = subprocess.Popen([MEDGRAD, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen([MEDGRAD, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   **options)
         try:
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline and process.poll() is None:
@@ -123,6 +124,12 @@ class Train(LanguageTest):
             code, _, error = self.stopped(*TRAIN, "--lr", "0.1", "--limit", "60", "--steps", "400", "--checkpoint-every",
                                           "1000", "--out", out, where=lambda: [out + "/metrics.jsonl"], by=by)
             self.assertEqual((code, error), (1, "medgrad: stopped; the same command with --resume goes on.\n"), by.name)
+        # As nohup starts it, it goes on.
+        out = self.path("nohup")
+        code, _, error = self.stopped(*TRAIN, "--lr", "0.1", "--limit", "60", "--out", out,
+                                      where=lambda: [out + "/metrics.jsonl"], by=signal.SIGHUP,
+                                      preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.assertEqual((code, error), (0, ""))
 
     def test_full_disk(self):
         """Files that cannot grow: one sentence, exit code 1, and the run goes on once they can."""
