@@ -72,9 +72,14 @@ void ResultFolder::write(const std::string& name, std::string_view bytes) const 
 
 void ResultFolder::commit() {
   if (!fs::exists(place_)) {
-    fs::rename(making_, place_);
-    making_.clear();
-    return;
+    std::error_code failed;
+    fs::rename(making_, place_, failed);
+    if (!failed) {
+      making_.clear();
+      return;
+    }
+    // Where it is there by now, another process was faster by a moment.
+    if (!fs::exists(place_)) throw fs::filesystem_error("rename", making_, place_, failed);
   }
   exchange(making_, place_);
   for (const auto& entry : fs::directory_iterator(making_)) {
