@@ -39,8 +39,16 @@ std::uint32_t category(char32_t c) {
   }
 }
 
+// The reference's table of private use has the first and last characters of the ranges alone, as
+// UnicodeData.txt lists them; what lies between counts as a letter.
+bool is_listed_private_use(char32_t c) {
+  return c == 0xE000 || c == 0xF8FF || c == 0xF0000 || c == 0xFFFFD || c == 0x100000 ||
+         c == 0x10FFFD;
+}
+
 bool is_dropped(char32_t c) {
-  return c == 0xFFFD || (category(c) & (U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK)) != 0;
+  return c == 0xFFFD || is_listed_private_use(c) ||
+         (category(c) & (U_GC_CC_MASK | U_GC_CF_MASK)) != 0;
 }
 
 // Unicode's White_Space past ASCII, without U+0085, which is dropped before.

@@ -48,9 +48,13 @@ TEST(WordPiece, CutsTheLongestPieceFirst) {
 
 TEST(WordPiece, TheQuirksOfTheReference) {
   WordPiece tokenizer = small();
-  // Sigma is never final; VT, FF, NEL and private use vanish, what is unassigned stays.
+  // Sigma is never final; VT, FF, NEL and the ends of the private-use ranges vanish, what lies
+  // between them or is unassigned stays.
   EXPECT_EQ(pieces_of(tokenizer, "\u03a3\u03a3 \u03c3"), "\u03c3@0-1 ##\u03c3@1-2 \u03c3@3-4 ");
   EXPECT_EQ(pieces_of(tokenizer, "a\v\f\u0085\ue000b"), "a@0-1 ##b@5-6 ");
+  EXPECT_EQ(pieces_of(tokenizer, "a\uf8ff\U000f0000\U000ffffd\U00100000\U0010fffdb"),
+            "a@0-1 ##b@6-7 ");
+  EXPECT_EQ(pieces_of(tokenizer, "a\ue001 b"), "[UNK]@0-2 b@3-4 ");
   EXPECT_EQ(pieces_of(tokenizer, "a\u0378"), "[UNK]@0-2 ");
   // Special tokens are found in the raw text, in the right case only, wherever they stand.
   EXPECT_EQ(pieces_of(tokenizer, "a[SEP]b [[CLS]"), "a@0-1 [SEP]@1-6 b@6-7 [UNK]@8-9 [CLS]@9-14 ");
