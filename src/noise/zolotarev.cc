@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -44,7 +45,9 @@ double log_density(const Angles& a, const Place& p) {
   if (a.alpha != 1) {
     if (a.length == 0) return kNever;
     if (p.z < 1e-100 && (a.rho > 0 || !a.rising())) {
-      return std::lgamma(1 + 1 / a.alpha) + std::log(std::sin(a.rho) / kPi) + a.log_c / a.alpha;
+      // Not std::lgamma, which writes the sign to a global that all threads share.
+      return boost::math::lgamma(1 + 1 / a.alpha) + std::log(std::sin(a.rho) / kPi) +
+             a.log_c / a.alpha;
     }
     if (p.z == 0) return kNever;
     double log_sum = 0;
