@@ -79,7 +79,8 @@ def sample(binary, folder, method, n, d, name, tolerance, target, rounds):
     rows.tofile(folder / "rows")
 
     def ours():
-        return run(binary, "sample", name, method, tolerance, folder / "rows", n, d, 3, folder / "out")[0]
+        # Twenty turns of ours take no longer than one of the peers'.
+        return run(binary, "sample", name, method, tolerance, folder / "rows", n, d, 20, folder / "out")[0]
 
     info = ours()
     estimate = np.fromfile(folder / "out", TYPES[name])
