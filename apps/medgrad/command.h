@@ -67,6 +67,8 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] double to_number(std::string_view option, const std::string& text);
 [[nodiscard]] std::uint64_t to_whole_number(std::string_view option, const std::string& text,
                                             std::uint64_t min);
+// A number of threads; 0: one per core. More than 1024 is an Error.
+[[nodiscard]] unsigned thread_count(std::string_view option, const std::string& text);
 // One of the given words; an Error that lists them where it is none.
 void check_word(std::string_view option, const std::string& text,
                 std::initializer_list<std::string_view> words);

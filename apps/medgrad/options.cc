@@ -159,6 +159,14 @@ std::uint64_t to_whole_number(std::string_view option, const std::string& text, 
   return value;
 }
 
+unsigned thread_count(std::string_view option, const std::string& text) {
+  constexpr std::uint64_t kMost = 1024;
+  const std::uint64_t threads = to_whole_number(option, text, 0);
+  if (threads > kMost)
+    throw Error(std::string(option) + " is " + text + "; at most 1024 make sense.");
+  return static_cast<unsigned>(threads);
+}
+
 void check_word(std::string_view option, const std::string& text,
                 std::initializer_list<std::string_view> words) {
   std::string known;

@@ -49,11 +49,9 @@ NonFinite NonFiniteOption::value() const {
 
 std::unique_ptr<ThreadPool> make_pool(const Common& common, std::size_t elements) {
   constexpr std::size_t kWorthSharing = 1 << 15;
-  const std::uint64_t threads = to_whole_number("--threads", common.threads, 0);
-  constexpr std::uint64_t kMost = 1024;
-  if (threads > kMost) throw Error("--threads is " + common.threads + "; at most 1024 make sense.");
+  const unsigned threads = thread_count("--threads", common.threads);
   if (elements < kWorthSharing || threads == 1) return nullptr;
-  return std::make_unique<ThreadPool>(static_cast<unsigned>(threads));
+  return std::make_unique<ThreadPool>(threads);
 }
 
 void Progress::row() {

@@ -5,10 +5,8 @@
 #include <torch/torch.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <random>
 
 #include "io/temporary_folder.h"
@@ -27,6 +25,7 @@ using medgrad::testing::lacks;
 using medgrad::testing::message_of;
 using medgrad::testing::real_data;
 using medgrad::testing::TemporaryFolder;
+using medgrad::testing::Variable;
 using nlohmann::json;
 
 // ---- MiniLM-L6, where its weights are ----------------------------------------------------------
@@ -112,24 +111,10 @@ std::string safetensors(const std::map<std::string, Weights>& tensors) {
 class TinySquad : public ::testing::Test {
  protected:
   TinySquad() {
-    for (const char* const name : {"MEDGRAD_DATA", "XDG_DATA_HOME"}) {
-      const char* const was = std::getenv(name);
-      was_.emplace_back(name, was == nullptr ? std::nullopt : std::optional<std::string>(was));
-      ::setenv(name, (folder_ / "").c_str(), 1);
-    }
     fs::create_directories(folder_ / "squad");
     write_questions();
     make_weights();
     write_encoder("minilm-l6");
-  }
-  ~TinySquad() override {
-    for (const auto& [name, value] : was_) {
-      if (value) {
-        ::setenv(name, value->c_str(), 1);
-      } else {
-        ::unsetenv(name);
-      }
-    }
   }
 
   void write_questions() const {
@@ -221,7 +206,8 @@ class TinySquad : public ::testing::Test {
   std::map<std::string, Weights> weights_;
 
  private:
-  std::vector<std::pair<const char*, std::optional<std::string>>> was_;
+  const Variable data_{"MEDGRAD_DATA", (folder_ / "").c_str()};
+  const Variable home_{"XDG_DATA_HOME", (folder_ / "").c_str()};
 };
 
 // From files to scores: load, a step, and training until the answers are found.

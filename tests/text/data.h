@@ -1,10 +1,12 @@
-// What the tests of the text layer share: the reference values, and the real data where it is.
+// What the tests of the text layer share: the reference values, the real data where it is, the
+// environment.
 #pragma once
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +24,22 @@ inline std::filesystem::path real_data() {
   const char* const folder = std::getenv("MEDGRAD_DATA");
   return folder == nullptr ? "" : folder;
 }
+
+// Sets a variable of the environment for one test; null removes it.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* const old = std::getenv(name)) old_ = old;
+    value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
+  }
+  ~Variable() { old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
 
 // The sentence of the Error that f throws, from the name of the file on.
 template <class F>

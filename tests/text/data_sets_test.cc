@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <optional>
-
 #include "io/temporary_folder.h"
 #include "text/data.h"
 #include "text/encoder_title.h"
@@ -23,22 +20,7 @@ using medgrad::testing::lacks;
 using medgrad::testing::message_of;
 using medgrad::testing::real_data;
 using medgrad::testing::TemporaryFolder;
-
-// Sets a variable of the environment for one test; null removes it.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* const old = std::getenv(name)) old_ = old;
-    value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
-  }
-  ~Variable() { old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
+using medgrad::testing::Variable;
 
 TEST(DataFolders, FollowTheEnvironment) {
   const Variable home("HOME", "/h");

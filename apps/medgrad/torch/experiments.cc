@@ -54,7 +54,7 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
       throw Error("two experiments are called '" + names.back() +
                   "'; their folders would collide.");
   }
-  const int threads = thread_count("--threads", common.threads);
+  const auto threads = static_cast<int>(thread_count("--threads", common.threads));
   const double memory = to_number("--memory", memory_);
   if (!(memory >= 0 && memory < 1e6))
     throw Error("--memory is '" + memory_ + "'; it must be a number of GiB, 0 or more.");

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "torch/commands.h"
-#include "torch/task_choice.h"
 
 namespace medgrad::app {
 namespace {
@@ -17,7 +16,7 @@ class RuntimeCommand final : public Command {
   std::string_view usage() const override { return ""; }
   void declare(Options&) override {}
   void run(const Common& common) override {
-    medgrad::torch::use_threads(thread_count("--threads", common.threads));
+    medgrad::torch::use_threads(static_cast<int>(thread_count("--threads", common.threads)));
     const medgrad::torch::Runtime found = medgrad::torch::runtime();
     const nlohmann::ordered_json json = {{"version", found.version},
                                          {"threads", found.threads},

@@ -34,15 +34,6 @@ Schedule::Kind kind_of(const char* option, const std::string& text) {
 
 }  // namespace
 
-int thread_count(const char* option, const std::string& text) {
-  constexpr std::uint64_t kMost = 1024;
-  const std::uint64_t threads = to_whole_number(option, text, 0);
-  if (threads > kMost)
-    throw Error(
-        std::string(option).append(" is ").append(text).append("; at most 1024 make sense."));
-  return static_cast<int>(threads);
-}
-
 const std::atomic<bool>& stop_requested() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
@@ -81,7 +72,7 @@ std::unique_ptr<language::Task> TaskChoice::open(const Common& common) const {
                       .append(dropout_)
                       .append("'; it must be at least 0 and below 1."));
   }
-  torch::use_threads(thread_count("--threads", common.threads));
+  torch::use_threads(static_cast<int>(thread_count("--threads", common.threads)));
   if (const std::string slow = torch::runtime().warning; !slow.empty()) warn(common, slow);
   return language::open_task(name_, options);
 }

@@ -37,9 +37,6 @@ class RunChoice {
   bool per_tensor_ = false;
 };
 
-// The value of --threads or --jobs; 0: one per core. Throws Error where it is no such number.
-[[nodiscard]] int thread_count(const char* option, const std::string& text);
-
 // Ctrl-C, SIGTERM and SIGHUP from now on set this, once; a second one ends the program as usual.
 [[nodiscard]] const std::atomic<bool>& stop_requested();
 
