@@ -24,8 +24,8 @@
 
 namespace {
 
-using medgrad::torch::Batch;
-using medgrad::torch::Model;
+using medgrad::libtorch::Batch;
+using medgrad::libtorch::Model;
 
 struct Task {
   std::int64_t vocabulary, length;
@@ -33,7 +33,7 @@ struct Task {
 };
 
 Task task_of(const std::string& name) {
-  using namespace medgrad::torch;
+  using namespace medgrad::libtorch;
   if (name == "ptb") return {10000, 35, std::make_shared<EncoderModel>(EncoderOptions{})};
   if (name == "wikitext2")
     return {33278, 128, std::make_shared<TransformerXL>(TransformerXLOptions{})};
@@ -50,15 +50,15 @@ double median_but_first(std::vector<double> x) {
 
 void run(const std::map<std::string, std::string>& options) {
   const auto number = [&](const char* name) { return std::stol(options.at(name)); };
-  medgrad::torch::use_threads(static_cast<int>(number("--threads")));
+  medgrad::libtorch::use_threads(static_cast<int>(number("--threads")));
   Task task = task_of(options.at("--task"));
   const std::int64_t batch = number("--batch");
   ::torch::manual_seed(0);
   const at::Tensor tokens = at::randint(task.vocabulary, {task.length + 1, batch}, at::kLong);
   const Batch given = {tokens.narrow(0, 0, task.length), tokens.narrow(0, 1, task.length), {}, {}};
   // What clip_grad_norm_ and SGD with momentum do to w, at their learning rate of 0.1.
-  medgrad::torch::ClippedSGD optimizer(task.model->parameters(),
-                                       medgrad::torch::ClippedSGDOptions(1.0).beta(0.9).clip(1.0));
+  medgrad::libtorch::ClippedSGD optimizer(
+      task.model->parameters(), medgrad::libtorch::ClippedSGDOptions(1.0).beta(0.9).clip(1.0));
   std::vector<double> times, optimizer_times, cpu, losses;
   for (std::int64_t step = 0; step <= number("--steps"); ++step) {  // the first warms up
     const double before = cpu_seconds();
@@ -82,7 +82,7 @@ void run(const std::map<std::string, std::string>& options) {
       "\"peak_rss_bytes\": %ld, "
       "\"first_loss\": %.6f, \"last_loss\": %.6f}\n",
       options.at("--task").c_str(), static_cast<long>(batch), at::get_num_threads(),
-      medgrad::torch::runtime().kernels.c_str(), static_cast<double>(task.length * batch) / step,
+      medgrad::libtorch::runtime().kernels.c_str(), static_cast<double>(task.length * batch) / step,
       1e3 * step, 1e3 * median_but_first(optimizer_times), 1e3 * cpu_step, used.ru_maxrss * 1024L,
       losses.front(), losses.back());
 }
@@ -90,8 +90,8 @@ void run(const std::map<std::string, std::string>& options) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  medgrad::torch::keep_memory();
-  medgrad::torch::use_fast_blas();
+  medgrad::libtorch::keep_memory();
+  medgrad::libtorch::use_fast_blas();
   std::map<std::string, std::string> options = {
       {"--task", "ptb"}, {"--batch", "256"}, {"--steps", "5"}, {"--threads", "0"}};
   for (int i = 1; i < argc; i += 2) {

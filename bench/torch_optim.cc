@@ -70,8 +70,8 @@ double median(std::vector<double> v) {
 }
 
 void run(std::int64_t n, std::int64_t tensors, int rounds) {
-  using medgrad::torch::MedianSGD;
-  using medgrad::torch::MedianSGDOptions;
+  using medgrad::libtorch::MedianSGD;
+  using medgrad::libtorch::MedianSGDOptions;
   const double lr = 1e-3, tau = 1e-3;  // small beside the increments: both clip in every round
   auto models = std::vector<std::vector<Tensor>>();
   for (int i = 0; i < 7; ++i) models.push_back(model(n, tensors));
@@ -81,7 +81,7 @@ void run(std::int64_t n, std::int64_t tensors, int rounds) {
   ::torch::optim::SGD sgd(models[2], ::torch::optim::SGDOptions(lr).momentum(0.9));
   ::torch::optim::SGD clipped(models[3], ::torch::optim::SGDOptions(lr).momentum(0.9));
   PlainVClip plain(models[4], lr, tau);
-  medgrad::torch::MedianAdam median_adam(models[5], lr);
+  medgrad::libtorch::MedianAdam median_adam(models[5], lr);
   ::torch::optim::Adam adam(models[6], lr);
   std::vector<Contender> contenders = {
       {"cclip", [&] { cclip.step(); }},
@@ -113,8 +113,8 @@ int main(int argc, char** argv) try {
     std::fputs("medgrad_torch_bench is run by bench/run.py: N TENSORS ROUNDS.\n", stderr);
     return 2;
   }
-  medgrad::torch::keep_memory();
-  medgrad::torch::use_threads(1);
+  medgrad::libtorch::keep_memory();
+  medgrad::libtorch::use_threads(1);
   run(std::stoll(argv[1]), std::stoll(argv[2]), std::stoi(argv[3]));
 } catch (const std::exception& e) {
   std::fprintf(stderr, "medgrad_torch_bench: %s\n", e.what());

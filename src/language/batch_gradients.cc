@@ -9,7 +9,7 @@
 
 namespace medgrad::language {
 
-BatchGradients::BatchGradients(const Task& task, torch::Model& model, bool repeatable,
+BatchGradients::BatchGradients(const Task& task, libtorch::Model& model, bool repeatable,
                                std::size_t memory)
     : task_(task), model_(model), parameters_(model.parameters()), batches_(task.batches()) {
   for (const at::Tensor& w : parameters_) dimension_ += static_cast<std::size_t>(w.numel());

@@ -19,7 +19,7 @@ inline constexpr std::size_t kGradientMemory = std::size_t{5} << 29;  // 2.5 GiB
 class BatchGradients {
  public:
   // Both are used, not owned. `repeatable`: the model has no dropout.
-  BatchGradients(const Task& task, torch::Model& model, bool repeatable,
+  BatchGradients(const Task& task, libtorch::Model& model, bool repeatable,
                  std::size_t memory = kGradientMemory);
 
   [[nodiscard]] std::size_t batches() const { return batches_; }
@@ -36,7 +36,7 @@ class BatchGradients {
   void compute(std::size_t k, std::span<float> to);
 
   const Task& task_;
-  torch::Model& model_;
+  libtorch::Model& model_;
   std::vector<at::Tensor> parameters_;
   std::size_t batches_ = 0, dimension_ = 0;
   LargeVector<float> current_;

@@ -101,8 +101,8 @@ std::vector<Evaluation> evaluations_of(const Json& json) {
 }
 
 void save_checkpoint(const fs::path& file, const Json& config, const Position& position,
-                     const ::torch::nn::Module& model, const torch::TrackingOptimizer& optimizer,
-                     const torch::Scheduler& scheduler) {
+                     const ::torch::nn::Module& model, const libtorch::TrackingOptimizer& optimizer,
+                     const libtorch::Scheduler& scheduler) {
   OutputArchive archive;
   archive.write("config", c10::IValue(config.dump()));
   archive.write("position", c10::IValue(text_of(position)));
@@ -137,7 +137,7 @@ void save_checkpoint(const fs::path& file, const Json& config, const Position& p
 }
 
 Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::Module& model,
-                         torch::TrackingOptimizer& optimizer, torch::Scheduler& scheduler) {
+                         libtorch::TrackingOptimizer& optimizer, libtorch::Scheduler& scheduler) {
   if (!fs::exists(file))
     throw Error(std::string("there is no checkpoint to resume from: ")
                     .append(file.string())

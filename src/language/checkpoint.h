@@ -34,10 +34,11 @@ struct Position {
 // cannot be written; the one that was there is still there then.
 void save_checkpoint(const std::filesystem::path& file, const Json& config,
                      const Position& position, const ::torch::nn::Module& model,
-                     const torch::TrackingOptimizer& optimizer, const torch::Scheduler& scheduler);
+                     const libtorch::TrackingOptimizer& optimizer,
+                     const libtorch::Scheduler& scheduler);
 [[nodiscard]] Position load_checkpoint(const std::filesystem::path& file, const Json& config,
                                        ::torch::nn::Module& model,
-                                       torch::TrackingOptimizer& optimizer,
-                                       torch::Scheduler& scheduler);
+                                       libtorch::TrackingOptimizer& optimizer,
+                                       libtorch::Scheduler& scheduler);
 
 }  // namespace medgrad::language

@@ -51,18 +51,18 @@ std::string counted(const std::vector<std::string>& names) {
   return text.append(names.size() > kShown ? ", …)" : ")");
 }
 
-torch::BertOptions read_encoder_options(const EncoderFiles& files) {
-  return torch::parse_bert_options(text::read_whole(files.config), files.config.string());
+libtorch::BertOptions read_encoder_options(const EncoderFiles& files) {
+  return libtorch::parse_bert_options(text::read_whole(files.config), files.config.string());
 }
 
-std::string title_of(const torch::BertOptions& options) {
-  return text::encoder_title(options.kind == torch::BertKind::bert ? "bert" : "distilbert",
+std::string title_of(const libtorch::BertOptions& options) {
+  return text::encoder_title(options.kind == libtorch::BertKind::bert ? "bert" : "distilbert",
                              static_cast<std::size_t>(options.layers),
                              static_cast<std::size_t>(options.width));
 }
 
 text::WordPiece read_encoder_vocabulary(const EncoderFiles& files,
-                                        const torch::BertOptions& options) {
+                                        const libtorch::BertOptions& options) {
   text::WordPiece vocabulary = text::WordPiece::read(files.vocabulary);
   if (vocabulary.size() != static_cast<std::size_t>(options.vocabulary))
     throw Error(files.vocabulary.string()
@@ -74,9 +74,9 @@ text::WordPiece read_encoder_vocabulary(const EncoderFiles& files,
   return vocabulary;
 }
 
-torch::LoadReport load_encoder(const EncoderFiles& files, torch::QuestionAnswering& model) {
+libtorch::LoadReport load_encoder(const EncoderFiles& files, libtorch::QuestionAnswering& model) {
   const std::map<std::string, at::Tensor> tensors = tensors_of(files.weights);
-  torch::LoadReport report;
+  libtorch::LoadReport report;
   try {
     report = model.load(tensors);
   } catch (const Error& error) {

@@ -19,15 +19,15 @@ struct EncoderFiles {
         weights(folder / "model.safetensors") {}
 };
 
-[[nodiscard]] torch::BertOptions read_encoder_options(const EncoderFiles& files);
+[[nodiscard]] libtorch::BertOptions read_encoder_options(const EncoderFiles& files);
 // "DistilBERT", "MiniLM-L6", "a BERT-type encoder of 2 layers of 64".
-[[nodiscard]] std::string title_of(const torch::BertOptions& options);
+[[nodiscard]] std::string title_of(const libtorch::BertOptions& options);
 // The vocabulary, which must have as many pieces as the options say.
 [[nodiscard]] text::WordPiece read_encoder_vocabulary(const EncoderFiles& files,
-                                                      const torch::BertOptions& options);
+                                                      const libtorch::BertOptions& options);
 // Puts the weights into a model of these options. All that it needs but the head must be there, in
 // its shape and finite.
-torch::LoadReport load_encoder(const EncoderFiles& files, torch::QuestionAnswering& model);
+libtorch::LoadReport load_encoder(const EncoderFiles& files, libtorch::QuestionAnswering& model);
 
 // "3 tensors (a, b, …)".
 [[nodiscard]] std::string counted(const std::vector<std::string>& names);

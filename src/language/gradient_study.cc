@@ -128,7 +128,7 @@ std::string run_batch_size(Results& r, const GradientSettings& s, std::size_t ba
                     .append(" whole batches of size ")
                     .append(std::to_string(batch))
                     .append("; take a smaller --batch."));
-  const std::shared_ptr<torch::Model> model = task->make_model(s.seed);
+  const std::shared_ptr<libtorch::Model> model = task->make_model(s.seed);
   BatchGradients gradients(*task, *model, s.dropout == 0, options.memory);
   const std::size_t steps = s.methods.empty() ? 0 : s.steps;
   share.expect(gradients.runs_for((s.noise ? gradients.batches() : 0) + steps));
@@ -142,7 +142,7 @@ std::string run_batch_size(Results& r, const GradientSettings& s, std::size_t ba
   add(r, one_value("largest_component", full.largest, axes));
   std::vector<double> errors;
   if (s.noise) {
-    const torch::GradientNoise noise = gradient_noise(gradients, full, again);
+    const libtorch::GradientNoise noise = gradient_noise(gradients, full, again);
     errors = noise.errors;
     add_noise_findings(r, noise, batch, s.batch.size() > 1);
   }

@@ -73,9 +73,9 @@ Tracking track(BatchGradients& gradients, const FullGradient& full, const Tracki
   return tracking;
 }
 
-torch::GradientNoise gradient_noise(BatchGradients& gradients, const FullGradient& full,
-                                    const GradientDone& done) {
-  torch::NoiseMeter meter(full.mean, gradients.batches());
+libtorch::GradientNoise gradient_noise(BatchGradients& gradients, const FullGradient& full,
+                                       const GradientDone& done) {
+  libtorch::NoiseMeter meter(full.mean, gradients.batches());
   for (std::size_t k = 0; k < gradients.batches(); ++k) {
     meter.add(gradients(k));
     if (done) done();

@@ -51,8 +51,8 @@ struct Tracking {
                              const TrackingOptions& options, const GradientDone& done = {});
 
 // Errors and tails around the full gradient; one pass.
-[[nodiscard]] torch::GradientNoise gradient_noise(BatchGradients& gradients,
-                                                  const FullGradient& full,
-                                                  const GradientDone& done = {});
+[[nodiscard]] libtorch::GradientNoise gradient_noise(BatchGradients& gradients,
+                                                     const FullGradient& full,
+                                                     const GradientDone& done = {});
 
 }  // namespace medgrad::language

@@ -85,7 +85,7 @@ Panel quantile_panel(const QuantilePlot& plot) {
   return panel;
 }
 
-Claim tail_claim(const QuantilePlot& plot, const torch::GradientNoise& noise,
+Claim tail_claim(const QuantilePlot& plot, const libtorch::GradientNoise& noise,
                  const std::string& where) {
   std::string evidence = "the largest ";
   evidence.append(std::to_string(plot.largest)).append(" of ");
@@ -101,7 +101,7 @@ Claim tail_claim(const QuantilePlot& plot, const torch::GradientNoise& noise,
 }
 
 // A stable law below 2 whose interval does not reach it.
-Claim component_claim(const torch::GradientNoise& noise, const std::string& where) {
+Claim component_claim(const libtorch::GradientNoise& noise, const std::string& where) {
   std::string claim = "single components of gradients are heavier-tailed than Gaussian" + where;
   if (!noise.components.quantiles) return {std::move(claim), {}, noise.components.quantiles_error};
   return {std::move(claim), noise.components.quantiles->alpha.high < 2, noise.components.verdict()};
@@ -152,7 +152,7 @@ QuantilePlot quantile_plot(std::span<const double> values) {
   return plot;
 }
 
-void add_noise_findings(Results& r, const torch::GradientNoise& noise, std::size_t batch,
+void add_noise_findings(Results& r, const libtorch::GradientNoise& noise, std::size_t batch,
                         bool several) {
   const std::string name = std::to_string(batch);
   const std::string where = several ? " (batch " + name + ")" : "";

@@ -37,7 +37,7 @@ struct QuantilePlot {
 //
 //     tail_index_norms       Hill's estimate for the errors, with _low and _high, its 95 % interval
 //     tail_index_components  of the stable law fitted to single components, the same way
-void add_noise_findings(lab::Results& results, const torch::GradientNoise& noise, std::size_t batch,
-                        bool several);
+void add_noise_findings(lab::Results& results, const libtorch::GradientNoise& noise,
+                        std::size_t batch, bool several);
 
 }  // namespace medgrad::language

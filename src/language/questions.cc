@@ -29,10 +29,10 @@ at::Tensor tensor_of(const std::vector<std::int64_t>& values,
   return at::tensor(values, at::kLong).view(at::IntArrayRef(shape));
 }
 
-torch::Batch make_batch(const text::FeatureBatch& from) {
+libtorch::Batch make_batch(const text::FeatureBatch& from) {
   const auto size = static_cast<std::int64_t>(from.size),
              length = static_cast<std::int64_t>(from.length);
-  torch::Batch batch;
+  libtorch::Batch batch;
   batch.tokens = tensor_of(from.ids, {size, length});
   batch.types = tensor_of(from.types, {size, length});
   batch.mask = tensor_of(from.mask, {size, length});
@@ -80,10 +80,10 @@ class QuestionTask final : public Task {
   }
 
   // The encoder of the checkpoint and a head drawn from `seed`; without one, all drawn.
-  std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const override {
-    torch::BertOptions options = bert_;
+  std::shared_ptr<libtorch::Model> make_model(std::uint64_t seed) const override {
+    libtorch::BertOptions options = bert_;
     options.seed = seed;
-    auto model = std::make_shared<torch::QuestionAnswering>(options);
+    auto model = std::make_shared<libtorch::QuestionAnswering>(options);
     if (published_ != nullptr) {
       const ::torch::NoGradGuard no_grad;
       const auto from = published_->named_parameters();
@@ -99,22 +99,22 @@ class QuestionTask final : public Task {
     return (train_size() + options_.batch - 1) / options_.batch;
   }
 
-  torch::Batch batch(const Epoch& epoch, std::size_t i) const override {
+  libtorch::Batch batch(const Epoch& epoch, std::size_t i) const override {
     if (order_.empty() || order_of_.seed != epoch.seed || order_of_.number != epoch.number) {
       order_ = text::epoch_order(train_size(), epoch.seed, epoch.number);
       order_of_ = epoch;
     }
     return make_batch(train_->batch(rows_of(order_, i)));
   }
-  torch::Batch batch_in_order(std::size_t i) const override {
+  libtorch::Batch batch_in_order(std::size_t i) const override {
     return make_batch(train_->batch(rows_of(in_order_, i)));
   }
 
-  Scores evaluate(torch::Model& model, const Progress& done) const override {
+  Scores evaluate(libtorch::Model& model, const Progress& done) const override {
     const ::torch::NoGradGuard no_grad;
     const bool was_training = model.is_training();
     model.eval();
-    auto& answering = dynamic_cast<torch::QuestionAnswering&>(model);
+    auto& answering = dynamic_cast<libtorch::QuestionAnswering&>(model);
     const std::size_t first = limited(batches(), options_.evaluation_limit),
                       second = limited((dev_->size() + options_.batch - 1) / options_.batch,
                                        options_.evaluation_limit);
@@ -214,8 +214,8 @@ class QuestionTask final : public Task {
 
   // Reads the weights and notes what in them was of no use.
   void load(const EncoderFiles& encoder) {
-    published_ = std::make_shared<torch::QuestionAnswering>(bert_);
-    const torch::LoadReport report = load_encoder(encoder, *published_);
+    published_ = std::make_shared<libtorch::QuestionAnswering>(bert_);
+    const libtorch::LoadReport report = load_encoder(encoder, *published_);
     head_published_ = report.head;
     encoder_note_.append(report.head ? ", head and all from the checkpoint" : ", a new head");
     if (!report.unexpected.empty())
@@ -240,12 +240,12 @@ class QuestionTask final : public Task {
   }
 
   // The loss of a batch of the development part, whose answers go to the finder.
-  double find_answers(torch::QuestionAnswering& model, std::size_t i,
+  double find_answers(libtorch::QuestionAnswering& model, std::size_t i,
                       text::AnswerFinder& finder) const {
     const std::size_t from = i * options_.batch;
     std::vector<std::uint32_t> rows(std::min(options_.batch, dev_->size() - from));
     std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(from));
-    const torch::Batch batch = make_batch(dev_->batch(rows));
+    const libtorch::Batch batch = make_batch(dev_->batch(rows));
     const at::Tensor logits = model.logits(batch);
     const at::Tensor scores = logits.to(at::kFloat).transpose(1, 2).contiguous();
     const auto length = static_cast<std::size_t>(scores.size(2));
@@ -253,15 +253,16 @@ class QuestionTask final : public Task {
       const float* const at = scores.data_ptr<float>() + 2 * r * length;
       finder.add(rows[r], {at, length}, {at + length, length});
     }
-    return torch::QuestionAnswering::loss_of_logits(logits, batch.targets).item<double>();
+    return libtorch::QuestionAnswering::loss_of_logits(logits, batch.targets).item<double>();
   }
 
   const TaskInfo& info_;
   TaskOptions options_;
   text::QuestionSet train_set_, dev_set_;
   std::optional<text::FeatureSet> train_, dev_;
-  torch::BertOptions bert_;
-  std::shared_ptr<torch::QuestionAnswering> published_;  // its weights, where there is a checkpoint
+  libtorch::BertOptions bert_;
+  std::shared_ptr<libtorch::QuestionAnswering>
+      published_;  // its weights, where there is a checkpoint
   bool head_published_ = false;
   std::string encoder_note_;
   std::vector<std::uint32_t> in_order_;

@@ -60,18 +60,19 @@ class Task {
   [[nodiscard]] virtual std::string data_checksum() const = 0;
 
   // A new model whose weights are drawn from `seed`; for a task with a checkpoint, from there.
-  [[nodiscard]] virtual std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const = 0;
+  [[nodiscard]] virtual std::shared_ptr<libtorch::Model> make_model(std::uint64_t seed) const = 0;
 
   [[nodiscard]] virtual std::size_t batches() const = 0;  // of an epoch
-  [[nodiscard]] virtual torch::Batch batch(const Epoch& epoch, std::size_t i) const = 0;
+  [[nodiscard]] virtual libtorch::Batch batch(const Epoch& epoch, std::size_t i) const = 0;
   // The same data as it stands in the files.
-  [[nodiscard]] virtual torch::Batch batch_in_order(std::size_t i) const = 0;
+  [[nodiscard]] virtual libtorch::Batch batch_in_order(std::size_t i) const = 0;
 
   // The model's scores, in evaluation mode (which it is put into, and back). `done` is called after
   // each batch with the share that is done; where it gives false, evaluation ends and the scores
   // are empty.
   using Progress = std::function<bool(double)>;
-  [[nodiscard]] virtual Scores evaluate(torch::Model& model, const Progress& done = {}) const = 0;
+  [[nodiscard]] virtual Scores evaluate(libtorch::Model& model,
+                                        const Progress& done = {}) const = 0;
 };
 
 // Throws Error where data that the task needs is missing, as open_task() does, and reads none.

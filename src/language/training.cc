@@ -92,11 +92,11 @@ class FolderLock {
 };
 
 // A step as one of all its scopes: what they moved together.
-StepInfo info_of(const std::vector<torch::ScopeReport>& scopes) {
+StepInfo info_of(const std::vector<libtorch::ScopeReport>& scopes) {
   if (scopes.size() == 1) return scopes.front().info;
   StepInfo all;
   double moved = 0;
-  for (const torch::ScopeReport& one : scopes) {
+  for (const libtorch::ScopeReport& one : scopes) {
     const double norm = one.info.increment_norm;
     all.increment_norm = std::hypot(all.increment_norm, norm);
     moved = std::hypot(moved, (1 - one.info.effective_beta) * norm);
@@ -119,13 +119,15 @@ class Run {
         config_(config_of(task, options_)) {
     model_ = task.make_model(options_.seed);
     model_->train();
-    optimizer_ = torch::make_optimizer(options_.gradient, model_->parameters(), options_.lr);
+    optimizer_ = libtorch::make_optimizer(options_.gradient, model_->parameters(), options_.lr);
     optimizer_->name_parameters(*model_);
     if (options_.per_tensor)
       for (auto& group : optimizer_->param_groups())
-        dynamic_cast<torch::GroupOptions&>(group.options()).settings().scope = torch::Scope::tensor;
-    scheduler_.emplace(*optimizer_, torch::ScheduleOptions{options_.lr_schedule,
-                                                           options_.tau_schedule, length_.total});
+        dynamic_cast<libtorch::GroupOptions&>(group.options()).settings().scope =
+            libtorch::Scope::tensor;
+    scheduler_.emplace(
+        *optimizer_,
+        libtorch::ScheduleOptions{options_.lr_schedule, options_.tau_schedule, length_.total});
     open_folder();
   }
 
@@ -241,7 +243,7 @@ class Run {
   // if the step had not begun.
   bool step() {
     const std::uint64_t dropout_step = model_->step();
-    auto* const sampler = dynamic_cast<torch::SampleMedianSGD*>(optimizer_.get());
+    auto* const sampler = dynamic_cast<libtorch::SampleMedianSGD*>(optimizer_.get());
     std::size_t next = position_.batch;
     double sum = 0;
     for (std::size_t s = 0; s < length_.samples; ++s) {
@@ -279,7 +281,7 @@ class Run {
   // Adds the gradient of a batch's loss, and gives the loss.
   double backward(std::size_t i) {
     const auto begin = Clock::now();
-    const torch::Batch batch = task_.batch({options_.seed, position_.epoch}, i);
+    const libtorch::Batch batch = task_.batch({options_.seed, position_.epoch}, i);
     const at::Tensor loss = model_->loss(batch);
     (length_.accumulate == 1 ? loss : loss / static_cast<double>(length_.accumulate)).backward();
     loss_ = loss.item<double>();
@@ -292,7 +294,7 @@ class Run {
 
   void log_step(double loss) {
     const auto& options =
-        dynamic_cast<const torch::GroupOptions&>(optimizer_->param_groups()[0].options());
+        dynamic_cast<const libtorch::GroupOptions&>(optimizer_->param_groups()[0].options());
     const StepInfo info = info_of(optimizer_->last_step());
     log({{"event", "step"},
          {"step", position_.step},
@@ -339,9 +341,9 @@ class Run {
   RunLength length_;
   Json config_;
   std::optional<FolderLock> lock_;
-  std::shared_ptr<torch::Model> model_;
-  std::unique_ptr<torch::TrackingOptimizer> optimizer_;
-  std::optional<torch::Scheduler> scheduler_;
+  std::shared_ptr<libtorch::Model> model_;
+  std::unique_ptr<libtorch::TrackingOptimizer> optimizer_;
+  std::optional<libtorch::Scheduler> scheduler_;
   Position position_;
   LineFile metrics_;
   TrainingResult result_;

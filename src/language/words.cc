@@ -81,36 +81,36 @@ class WordTask final : public Task {
     return sum.text();
   }
 
-  std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const override {
+  std::shared_ptr<libtorch::Model> make_model(std::uint64_t seed) const override {
     const auto vocabulary = static_cast<std::int64_t>(corpus_.vocabulary.size());
     const double dropout = options_.dropout.value_or(info_.dropout);
     const bool small = options_.size == Size::small;
     if (is_xl()) {
-      torch::TransformerXLOptions o{.vocabulary = vocabulary, .dropout = dropout, .seed = seed};
+      libtorch::TransformerXLOptions o{.vocabulary = vocabulary, .dropout = dropout, .seed = seed};
       if (small) {
         o.width = 64;
         o.heads = 4;
         o.hidden = 128;
         o.layers = 2;
       }
-      return seeded(std::make_shared<torch::TransformerXL>(o), seed);
+      return seeded(std::make_shared<libtorch::TransformerXL>(o), seed);
     }
-    torch::EncoderOptions o{.vocabulary = vocabulary, .dropout = dropout, .seed = seed};
+    libtorch::EncoderOptions o{.vocabulary = vocabulary, .dropout = dropout, .seed = seed};
     if (small) {
       o.width = 32;
       o.hidden = 32;
     }
-    return seeded(std::make_shared<torch::EncoderModel>(o), seed);
+    return seeded(std::make_shared<libtorch::EncoderModel>(o), seed);
   }
 
   std::size_t batches() const override { return limited(train_->count(), options_.limit); }
 
-  torch::Batch batch(const Epoch&, std::size_t i) const override { return batch_in_order(i); }
-  torch::Batch batch_in_order(std::size_t i) const override {
+  libtorch::Batch batch(const Epoch&, std::size_t i) const override { return batch_in_order(i); }
+  libtorch::Batch batch_in_order(std::size_t i) const override {
     return make_batch(corpus_.train, *train_, i);
   }
 
-  Scores evaluate(torch::Model& model, const Progress& done) const override {
+  Scores evaluate(libtorch::Model& model, const Progress& done) const override {
     const ::torch::NoGradGuard no_grad;
     const bool was_training = model.is_training();
     model.eval();
@@ -148,16 +148,16 @@ class WordTask final : public Task {
   };
 
   [[nodiscard]] bool is_xl() const { return info_.name == "wikitext2"; }
-  static std::shared_ptr<torch::Model> seeded(std::shared_ptr<torch::Model> model,
-                                              std::uint64_t seed) {
+  static std::shared_ptr<libtorch::Model> seeded(std::shared_ptr<libtorch::Model> model,
+                                                 std::uint64_t seed) {
     model->reseed(seed, 0);
     return model;
   }
-  static torch::Batch make_batch(const std::vector<text::TokenId>& tokens,
-                                 const text::BatchPlan& plan, std::size_t i) {
+  static libtorch::Batch make_batch(const std::vector<text::TokenId>& tokens,
+                                    const text::BatchPlan& plan, std::size_t i) {
     const auto length = static_cast<std::int64_t>(plan.chunk(i).length),
                width = static_cast<std::int64_t>(plan.batch());
-    torch::Batch batch;
+    libtorch::Batch batch;
     batch.tokens = at::empty({length, width}, at::kLong);
     batch.targets = at::empty({length, width}, at::kLong);
     const auto span = [](const at::Tensor& x) {

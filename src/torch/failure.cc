@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 std::string sentence_of(const std::exception& failure) {
   const auto* const error = dynamic_cast<const c10::Error*>(&failure);
@@ -30,4 +30,4 @@ std::string sentence_of(const std::exception& failure) {
   return std::string("libtorch: ").append(text).append(".");
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <thread>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 // The shared object that a symbol of the process comes from; empty where there is none.
@@ -126,4 +126,4 @@ Runtime runtime() {
   return found;
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -143,20 +143,20 @@ TEST(SampleSpatial, BothEmbeddingsAgree) {
       data(3, j) *= far;
       data(7, j) = data(2, j);
     }
-    sample::Input<double> input;
+    estimators::Input<double> input;
     input.n = 9;
     input.d = 30;
     for (std::size_t i = 0; i < 9; ++i) input.rows.push_back(&data.x[i * 30]);
-    const auto distances = [&](const sample::Embedding& e) {
+    const auto distances = [&](const estimators::Embedding& e) {
       const std::vector<double> ones(9, 1.0);
-      const sample::WeberProblem problem{e.n, e.k, e.points, ones, 0, 1000};
-      auto r = sample::solve(problem).distances;
+      const estimators::WeberProblem problem{e.n, e.k, e.points, ones, 0, 1000};
+      auto r = estimators::solve(problem).distances;
       for (double& v : r) v = std::ldexp(v, e.exponent);
       return r;
     };
     const double* const median = nullptr;
-    const auto a = distances(sample::embed_by_gram(input, median));
-    const auto b = distances(sample::embed_directly(input, median));
+    const auto a = distances(estimators::embed_by_gram(input, median));
+    const auto b = distances(estimators::embed_directly(input, median));
     for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(a[i], b[i], 1e-13 * b[i]);
     EXPECT_EQ(a[2], a[7]);
   }

@@ -48,10 +48,10 @@ class FullDisk {
 
 // All that a checkpoint is made of.
 struct Parts {
-  std::shared_ptr<torch::Model> model = made_up().make_model(0);
-  std::unique_ptr<torch::TrackingOptimizer> optimizer =
-      torch::make_optimizer(parse_method("vclip").gradient, model->parameters(), 0.1);
-  torch::Scheduler scheduler{*optimizer, {}};
+  std::shared_ptr<libtorch::Model> model = made_up().make_model(0);
+  std::unique_ptr<libtorch::TrackingOptimizer> optimizer =
+      libtorch::make_optimizer(parse_method("vclip").gradient, model->parameters(), 0.1);
+  libtorch::Scheduler scheduler{*optimizer, {}};
 
   void save(const fs::path& file, const Json& config, const Position& position = {}) const {
     save_checkpoint(file, config, position, *model, *optimizer, scheduler);

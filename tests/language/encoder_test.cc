@@ -33,11 +33,11 @@ using nlohmann::json;
 TEST(Encoder, MiniLmGivesTheReferencesHiddenStates) {
   if (lacks("minilm-l6")) GTEST_SKIP() << kNeedsData;
   const EncoderFiles files(real_data() / "minilm-l6");
-  const torch::BertOptions options = read_encoder_options(files);
+  const libtorch::BertOptions options = read_encoder_options(files);
   EXPECT_EQ(title_of(options), "MiniLM-L6");
   EXPECT_EQ(read_encoder_vocabulary(files, options).size(), 30522U);
-  torch::QuestionAnswering model(options);
-  const torch::LoadReport report = load_encoder(files, model);
+  libtorch::QuestionAnswering model(options);
+  const libtorch::LoadReport report = load_encoder(files, model);
   EXPECT_TRUE(report.unexpected.empty());
   EXPECT_FALSE(report.head);
   model.eval();
@@ -47,7 +47,7 @@ TEST(Encoder, MiniLmGivesTheReferencesHiddenStates) {
   std::size_t longest = 0;
   for (const auto& want : cases) longest = std::max(longest, want["ids"].size());
   const auto rows = static_cast<std::int64_t>(cases.size());
-  torch::Batch batch;
+  libtorch::Batch batch;
   batch.tokens = at::zeros({rows, static_cast<std::int64_t>(longest)}, at::kLong);
   batch.types = at::zeros_like(batch.tokens);
   batch.mask = at::zeros_like(batch.tokens);
@@ -220,7 +220,7 @@ TEST_F(TinySquad, IsLearnt) {
           "head"),
       std::string::npos)
       << task->description();
-  const std::shared_ptr<torch::Model> model = task->make_model(1);
+  const std::shared_ptr<libtorch::Model> model = task->make_model(1);
   bool found = false;
   for (const auto& item : model->named_parameters()) {
     const Weights& words = weights_.at("bert.embeddings.word_embeddings.weight");

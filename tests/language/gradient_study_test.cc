@@ -195,14 +195,14 @@ TEST(Findings, QuantilePlotTellsHeavyTails) {
 TEST(Findings, TailIndicesAreMetrics) {
   constexpr std::size_t kBatches = 60, kDimension = 40;
   const std::vector<double> mean(kDimension);
-  torch::NoiseMeter meter(mean, kBatches);
+  libtorch::NoiseMeter meter(mean, kBatches);
   std::vector<double> g(kDimension);
   for (std::size_t k = 0; k < kBatches; ++k) {
     Philox(3, k).fill_normal(g);
     for (double& x : g) x *= std::exp(std::fabs(g[0]));  // rows of different size: heavier tails
     meter.add(std::span<const double>(g));
   }
-  const torch::GradientNoise noise = meter.finish();
+  const libtorch::GradientNoise noise = meter.finish();
   Results r;
   add_noise_findings(r, noise, 8, false);
   const auto value = [&](const char* metric) {
@@ -217,7 +217,7 @@ TEST(Findings, TailIndicesAreMetrics) {
   EXPECT_GE(value("tail_index_components_high"), value("tail_index_components"));
 
   Results few;  // too few to say anything of their norms
-  torch::GradientNoise of_few = noise;
+  libtorch::GradientNoise of_few = noise;
   of_few.norms.reset();
   add_noise_findings(few, of_few, 8, false);
   EXPECT_EQ(lab::find(few, "", "tail_index_norms"), nullptr);

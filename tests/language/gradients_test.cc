@@ -23,7 +23,7 @@ struct Setting {
                                      .limit = limit})),
         model(task->make_model(3)) {}
   std::unique_ptr<Task> task;
-  std::shared_ptr<torch::Model> model;
+  std::shared_ptr<libtorch::Model> model;
 };
 
 std::vector<double> gradient_by_hand(Setting& s, std::size_t k) {
@@ -171,13 +171,13 @@ TEST(GradientNoise, ErrorsAreThoseByHand) {
   Setting s;
   BatchGradients gradients(*s.task, *s.model, true);
   const FullGradient full = full_gradient(gradients);
-  const torch::GradientNoise noise = gradient_noise(gradients, full);
+  const libtorch::GradientNoise noise = gradient_noise(gradients, full);
   ASSERT_EQ(noise.errors.size(), 6U);
   for (std::size_t k = 0; k < 6; ++k)
     EXPECT_NEAR(noise.errors[k], distance(gradient_by_hand(s, k), full.mean), 1e-9);
   // And those of the probe, which runs the model itself.
-  const torch::GradientNoise probed =
-      torch::probe_gradient_noise(s.model->parameters(), 6, [&](std::size_t k) {
+  const libtorch::GradientNoise probed =
+      libtorch::probe_gradient_noise(s.model->parameters(), 6, [&](std::size_t k) {
         s.model->train();
         return s.model->loss(s.task->batch_in_order(k));
       });

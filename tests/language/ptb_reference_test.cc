@@ -44,7 +44,7 @@ fs::path initial_weights() {
 struct GradientSize {
   double norm = 0, largest = 0;
 };
-GradientSize size_of_gradients(const torch::Model& model) {
+GradientSize size_of_gradients(const libtorch::Model& model) {
   double squares = 0, largest = 0;
   for (const at::Tensor& p : model.parameters()) {
     const at::Tensor g = p.grad().to(at::kDouble);
@@ -61,7 +61,7 @@ class PtbReference : public ::testing::Test {
     if (!fs::exists(initial_weights()))
       GTEST_SKIP() << "The initial weights are not there: set MEDGRAD_REFERENCE to the folder of "
                       "ptb_init.f32.";
-    torch::use_fast_blas();
+    libtorch::use_fast_blas();
   }
 
   static const Task& task() {
@@ -69,8 +69,8 @@ class PtbReference : public ::testing::Test {
     return *one;
   }
 
-  static std::shared_ptr<torch::Model> model(at::ScalarType type) {
-    std::shared_ptr<torch::Model> model = task().make_model(0);
+  static std::shared_ptr<libtorch::Model> model(at::ScalarType type) {
+    std::shared_ptr<libtorch::Model> model = task().make_model(0);
     std::ifstream file(initial_weights(), std::ios::binary);
     const at::NoGradGuard no_gradients;
     for (auto& p : model->parameters()) {
@@ -88,9 +88,9 @@ class PtbReference : public ::testing::Test {
   static void follow(const char* name, const char* word, at::ScalarType type, double tolerance) {
     const nlohmann::json want = golden_json("language.json")["ptb_b16_float64"][name];
     ASSERT_EQ(want["steps"].size(), 15U);
-    const std::shared_ptr<torch::Model> trained = model(type);
+    const std::shared_ptr<libtorch::Model> trained = model(type);
     const auto optimizer =
-        torch::make_optimizer(parse_method(word).gradient, trained->parameters(), want["lr"]);
+        libtorch::make_optimizer(parse_method(word).gradient, trained->parameters(), want["lr"]);
     for (std::size_t k = 0; k < want["steps"].size(); ++k) {
       SCOPED_TRACE(k);
       trained->zero_grad(true);

@@ -15,13 +15,13 @@ namespace {
 using medgrad::testing::kNeedsData;
 using medgrad::testing::lacks;
 
-std::size_t parameters_of(const torch::Model& model) {
+std::size_t parameters_of(const libtorch::Model& model) {
   std::size_t count = 0;
   for (const at::Tensor& w : model.parameters()) count += static_cast<std::size_t>(w.numel());
   return count;
 }
 
-double loss_of(torch::Model& model, const torch::Batch& batch) {
+double loss_of(libtorch::Model& model, const libtorch::Batch& batch) {
   const at::NoGradGuard no_gradients;
   return model.loss(batch).item<double>();
 }
@@ -47,7 +47,7 @@ double mean_initial_loss(const Task& task, std::uint64_t seeds) {
 // 16 at most 0.0075: three and a half of these are less than the 0.04 that zeros would be away.
 TEST(RealTask, EncodersBeginAtTheLossOfTheirLogits) {
   if (lacks("ptb") || lacks("wikitext-2")) GTEST_SKIP() << kNeedsData;
-  torch::use_threads(0);
+  libtorch::use_threads(0);
   EXPECT_NEAR(mean_initial_loss(*open_task("ptb", {.batch = 32}), 16), 9.2503, 0.026);
   EXPECT_NEAR(mean_initial_loss(*open_task("wikitext2-encoder", {.batch = 16}), 16), 10.4527,
               0.026);
@@ -56,13 +56,13 @@ TEST(RealTask, EncodersBeginAtTheLossOfTheirLogits) {
 // ln 33278 + 0.1024. One seed: at most 0.048; the mean over 5: 0.0215, and zeros are 0.1 away.
 TEST(RealTask, TheTransformerXlBeginsAtTheLossOfItsLogits) {
   if (lacks("wikitext-2")) GTEST_SKIP() << kNeedsData;
-  torch::use_threads(0);
+  libtorch::use_threads(0);
   EXPECT_NEAR(mean_initial_loss(*open_task("wikitext2", {.batch = 4}), 5), 10.5151, 0.07);
 }
 
 TEST(RealTask, PennTreebankBeforeTraining) {
   if (lacks("ptb")) GTEST_SKIP() << kNeedsData;
-  torch::use_threads(0);
+  libtorch::use_threads(0);
   const auto task = open_task("ptb", {.evaluation_limit = 2});
   EXPECT_EQ(task->batches(), 104U);
   EXPECT_EQ(task->options().batch, 256U);
@@ -83,7 +83,7 @@ TEST(RealTask, PennTreebankBeforeTraining) {
 // batches are enough to tell a wrong scale. Their own mean is nearer to them, by (1 - 1/K)^(1/2).
 TEST(RealTask, PennTreebankGradientsAreOfThePublishedSize) {
   if (lacks("ptb")) GTEST_SKIP() << kNeedsData;
-  torch::use_threads(0);
+  libtorch::use_threads(0);
   constexpr std::size_t kBatches = 12;
   const auto task = open_task("ptb", {.batch = 64, .drop_last = true, .limit = kBatches});
   const auto model = task->make_model(0);

@@ -15,19 +15,19 @@ namespace {
 
 // Gradients of a model that is drawn anew, with dropout.
 template <class Make>
-std::vector<at::Tensor> gradients(const Make& make, const torch::Batch& batch, int threads) {
-  torch::use_threads(threads);
+std::vector<at::Tensor> gradients(const Make& make, const libtorch::Batch& batch, int threads) {
+  libtorch::use_threads(threads);
   const auto model = make();
   model->train();
   model->loss(batch).backward();
-  torch::use_threads(1);
+  libtorch::use_threads(1);
   std::vector<at::Tensor> all;
   for (const at::Tensor& w : model->parameters()) all.push_back(w.grad());
   return all;
 }
 
 template <class Make>
-void expect_same(const Make& make, const torch::Batch& batch) {
+void expect_same(const Make& make, const libtorch::Batch& batch) {
   const auto one = gradients(make, batch, 1);
   for (const int threads : {2, 5}) {
     const auto several = gradients(make, batch, threads);
@@ -38,7 +38,7 @@ void expect_same(const Make& make, const torch::Batch& batch) {
   }
 }
 
-torch::Batch words(std::int64_t vocabulary, std::int64_t time, std::int64_t batch) {
+libtorch::Batch words(std::int64_t vocabulary, std::int64_t time, std::int64_t batch) {
   ::torch::manual_seed(5);
   const at::Tensor tokens = at::randint(vocabulary, {time + 1, batch}, at::kLong);
   return {tokens.narrow(0, 0, time), tokens.narrow(0, 1, time), {}, {}};
@@ -48,9 +48,9 @@ torch::Batch words(std::int64_t vocabulary, std::int64_t time, std::int64_t batc
 TEST(Threads, GradientsOfTheEncoder) {
   expect_same(
       [] {
-        torch::EncoderOptions o;
+        libtorch::EncoderOptions o;
         o.vocabulary = 3011;
-        return std::make_shared<torch::EncoderModel>(o);
+        return std::make_shared<libtorch::EncoderModel>(o);
       },
       words(3011, 35, 70));
 }
@@ -58,33 +58,33 @@ TEST(Threads, GradientsOfTheEncoder) {
 TEST(Threads, GradientsOfTransformerXL) {
   expect_same(
       [] {
-        torch::TransformerXLOptions o;
+        libtorch::TransformerXLOptions o;
         o.vocabulary = 1999;
         o.width = 128;
         o.hidden = 500;
         o.layers = 2;
-        return std::make_shared<torch::TransformerXL>(o);
+        return std::make_shared<libtorch::TransformerXL>(o);
       },
       words(1999, 100, 30));
 }
 
 TEST(Threads, GradientsOfQuestionAnswering) {
   ::torch::manual_seed(6);
-  torch::Batch batch;
+  libtorch::Batch batch;
   batch.tokens = at::randint(1000, {30, 90}, at::kLong);
   batch.types = at::randint(2, {30, 90}, at::kLong);
   batch.mask = at::ones({30, 90}, at::kLong);
   batch.targets = at::randint(90, {30, 2}, at::kLong);
   expect_same(
       [] {
-        torch::BertOptions o;
-        o.kind = torch::BertKind::bert;
+        libtorch::BertOptions o;
+        o.kind = libtorch::BertKind::bert;
         o.vocabulary = 1000;
         o.types = 2;
         o.width = 96;
         o.hidden = 300;
         o.layers = 2;
-        return std::make_shared<torch::QuestionAnswering>(o);
+        return std::make_shared<libtorch::QuestionAnswering>(o);
       },
       batch);
 }
@@ -100,9 +100,9 @@ TEST(Threads, ChangeNothingInARun) {
     options.gradient = method.gradient;
     options.lr = 1;
     const auto scores = [&](int threads) {
-      torch::use_threads(threads);
+      libtorch::use_threads(threads);
       const TrainingResult result = train(*task, options);
-      torch::use_threads(1);
+      libtorch::use_threads(1);
       return result.evaluations.back().scores;
     };
     EXPECT_EQ(scores(1), scores(2));
@@ -111,7 +111,7 @@ TEST(Threads, ChangeNothingInARun) {
 
 TEST(Threads, ChangeNothingOnRealText) {
   if (medgrad::testing::lacks("ptb")) GTEST_SKIP() << medgrad::testing::kNeedsData;
-  torch::use_fast_blas();
+  libtorch::use_fast_blas();
   const auto task = open_task("ptb", {.batch = 64});
   expect_same([&] { return task->make_model(0); }, task->batch_in_order(0));
 }

@@ -242,17 +242,17 @@ TEST(Training, RefusesOtherData) {
     const TaskOptions& options() const override { return made_up().options(); }
     std::string description() const override { return made_up().description(); }
     std::string data_checksum() const override { return "0123456789abcdef"; }
-    std::shared_ptr<torch::Model> make_model(std::uint64_t seed) const override {
+    std::shared_ptr<libtorch::Model> make_model(std::uint64_t seed) const override {
       return made_up().make_model(seed);
     }
     std::size_t batches() const override { return made_up().batches(); }
-    torch::Batch batch(const Epoch& epoch, std::size_t i) const override {
+    libtorch::Batch batch(const Epoch& epoch, std::size_t i) const override {
       return made_up().batch(epoch, i);
     }
-    torch::Batch batch_in_order(std::size_t i) const override {
+    libtorch::Batch batch_in_order(std::size_t i) const override {
       return made_up().batch_in_order(i);
     }
-    Scores evaluate(torch::Model& model, const Progress& done) const override {
+    Scores evaluate(libtorch::Model& model, const Progress& done) const override {
       return made_up().evaluate(model, done);
     }
   };

@@ -8,7 +8,7 @@
 #include "medgrad/torch/runtime.h"
 #include "torch/models/products.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using at::Tensor;
@@ -129,4 +129,4 @@ TEST(Affine, WithoutGradientsTheSameValue) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

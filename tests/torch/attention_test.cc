@@ -11,7 +11,7 @@
 #include "medgrad/torch/runtime.h"
 #include "model_checks.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 struct Case {
@@ -175,4 +175,4 @@ TEST(Attention, ThreadsChangeNothing) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -10,7 +10,7 @@
 #include "medgrad/torch/runtime.h"
 #include "model_checks.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 std::shared_ptr<DropoutStream> stream(std::uint64_t seed = 5, std::uint64_t step = 2) {
@@ -111,4 +111,4 @@ TEST(Dropout, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -10,7 +10,7 @@
 #include "model_checks.h"
 #include "torch/models/positions.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using testing::random_language;
@@ -200,4 +200,4 @@ TEST(EncoderModel, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

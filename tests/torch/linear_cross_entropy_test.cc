@@ -10,7 +10,7 @@
 #include "model_checks.h"
 #include "testing.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 struct Case {
@@ -170,4 +170,4 @@ TEST(LinearCrossEntropy, TargetsAreTokens) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

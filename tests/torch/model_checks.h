@@ -10,7 +10,7 @@
 
 #include "torch/models/model.h"
 
-namespace medgrad::torch::testing {
+namespace medgrad::libtorch::testing {
 
 inline at::Tensor random_tokens(std::int64_t vocabulary, at::IntArrayRef shape,
                                 std::uint64_t seed = 1) {
@@ -73,4 +73,4 @@ inline double largest_difference(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>();
 }
 
-}  // namespace medgrad::torch::testing
+}  // namespace medgrad::libtorch::testing

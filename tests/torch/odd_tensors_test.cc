@@ -5,7 +5,7 @@
 #include "medgrad/torch/optim.h"
 #include "torch/models.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using medgrad::testing::flat;
@@ -268,4 +268,4 @@ TEST(BadGradients, OfSamples) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -8,7 +8,7 @@
 #include "medgrad/torch/runtime.h"
 #include "torch/models.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using medgrad::testing::flat;
@@ -365,4 +365,4 @@ TEST(MedianSGD, TakesClosures) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -9,7 +9,7 @@
 #include "medgrad/noise.h"
 #include "medgrad/stable.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 // The loss of batch k is <w, x_k>, whose gradient is x_k: its noise is ours to choose.
@@ -59,4 +59,4 @@ TEST(GradientNoise, RefusesWhatItCannotMeasure) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -12,7 +12,7 @@
 #include "model_checks.h"
 #include "testing.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using medgrad::testing::message_of;
@@ -221,4 +221,4 @@ TEST(QuestionAnswering, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

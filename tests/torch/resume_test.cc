@@ -10,7 +10,7 @@
 #include "medgrad/torch/schedule.h"
 #include "torch/models.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using medgrad::testing::parameters;
@@ -187,4 +187,4 @@ TEST(Schedules, TorchsOwnMoveLr) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

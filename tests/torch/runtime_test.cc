@@ -9,7 +9,7 @@
 
 #include "torch/failure.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 TEST(TorchRuntime, TakesTheThreadsItIsGiven) {
@@ -84,4 +84,4 @@ TEST(TorchRuntime, FailuresAreOneSentence) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

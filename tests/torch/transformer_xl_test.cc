@@ -8,7 +8,7 @@
 #include "medgrad/error.h"
 #include "model_checks.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using testing::random_language;
@@ -127,4 +127,4 @@ TEST(TransformerXL, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -58,8 +58,9 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
   const double memory = to_number("--memory", memory_);
   if (!(memory >= 0 && memory < 1e6))
     throw Error("--memory is '" + memory_ + "'; it must be a number of GiB, 0 or more.");
-  medgrad::torch::use_threads(threads);
-  if (const std::string slow = medgrad::torch::runtime().warning; !slow.empty()) warn(common, slow);
+  medgrad::libtorch::use_threads(threads);
+  if (const std::string slow = medgrad::libtorch::runtime().warning; !slow.empty())
+    warn(common, slow);
 
   for (const language::LanguageExperiment& one : experiments) language::require_data(one.task);
   ThreadPool pool(static_cast<unsigned>(threads));

@@ -22,8 +22,8 @@ Commands torch_commands() {
 }  // namespace medgrad::app
 
 int main(int argc, char** argv) {
-  medgrad::torch::keep_memory();
-  medgrad::torch::use_fast_blas();
+  medgrad::libtorch::keep_memory();
+  medgrad::libtorch::use_fast_blas();
   return medgrad::app::run_program(medgrad::app::torch_commands(), {argv + 1, argv + argc},
-                                   medgrad::torch::sentence_of);
+                                   medgrad::libtorch::sentence_of);
 }

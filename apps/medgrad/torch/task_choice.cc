@@ -72,8 +72,8 @@ std::unique_ptr<language::Task> TaskChoice::open(const Common& common) const {
                       .append(dropout_)
                       .append("'; it must be at least 0 and below 1."));
   }
-  torch::use_threads(static_cast<int>(thread_count("--threads", common.threads)));
-  if (const std::string slow = torch::runtime().warning; !slow.empty()) warn(common, slow);
+  libtorch::use_threads(static_cast<int>(thread_count("--threads", common.threads)));
+  if (const std::string slow = libtorch::runtime().warning; !slow.empty()) warn(common, slow);
   return language::open_task(name_, options);
 }
 

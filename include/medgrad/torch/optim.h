@@ -1,7 +1,7 @@
 // The paper's optimisers for libtorch, as drop-ins for torch::optim's own.
 //
-//     medgrad::torch::MedianSGD optimizer(model->parameters(),
-//     medgrad::torch::MedianSGDOptions(0.1));
+//     medgrad::libtorch::MedianSGD optimizer(model->parameters(),
+//     medgrad::libtorch::MedianSGDOptions(0.1));
 //
 // Parameter groups with their own options, step(closure), zero_grad(), torch::save and torch::load
 // work as with torch::optim::SGD. Dense float and double tensors on the CPU go through the fused
@@ -27,7 +27,7 @@
 #include "medgrad/sample.h"
 #include "medgrad/torch/options.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 using ::torch::Tensor;
 
@@ -147,4 +147,4 @@ class SampleMedianSGD : public TrackingOptimizer {
                                                                 std::vector<Tensor> parameters,
                                                                 double lr);
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -11,7 +11,7 @@
 #include "medgrad/estimator.h"
 #include "medgrad/sample.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // Which components form the vector whose increment is clipped.
 enum class Scope : std::uint8_t {
@@ -198,4 +198,4 @@ class SampleMedianSGDOptions : public ChainedOptions<SampleMedianSGDOptions> {
   std::size_t n_ = 5;
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -17,7 +17,7 @@
 
 #include "medgrad/tail_index.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 struct GradientNoise {
   double gradient_norm = 0;    // |gbar|
@@ -58,4 +58,4 @@ class NoiseMeter {
     const std::vector<::torch::Tensor>& parameters, std::size_t batches,
     const std::function<::torch::Tensor(std::size_t)>& loss);
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

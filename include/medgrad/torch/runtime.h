@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // Call it first in main() of a program that trains on the CPU. Keeps the large buffers of a step
 // (logits, activations) for the next one instead of mapping and unmapping them every time: a
@@ -30,4 +30,4 @@ struct Runtime {
 };
 [[nodiscard]] Runtime runtime();
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -14,7 +14,7 @@
 #include "medgrad/optimize.h"
 #include "medgrad/torch/optim.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 struct ScheduleOptions {
   Schedule lr = {};       // constant, step, cosine, … and a linear warm-up (optimize.h)
@@ -45,4 +45,4 @@ class Scheduler {
   std::uint64_t t_ = 0;
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -32,8 +32,8 @@ void check_p(double p) {
 }
 
 template <Real T>
-sample::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, std::span<T> out,
-                         const SampleOptions<T>& options) {
+estimators::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, std::span<T> out,
+                             const SampleOptions<T>& options) {
   const std::size_t n = rows.n(), d = rows.d();
   if (n == 0) throw Error("There are no rows; an estimate needs at least one.");
   validate(method, n);
@@ -49,7 +49,7 @@ sample::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, std::s
     if (!std::isfinite(options.center[j]))
       throw Error("Entry " + std::to_string(j + 1) + " of the centre is not finite.");
   }
-  sample::Input<T> input;
+  estimators::Input<T> input;
   input.n = n;
   input.d = d;
   input.rows.resize(n);
@@ -139,17 +139,19 @@ void validate(const SampleMethod& method, std::size_t n) {
 template <Real T>
 SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows, std::span<T> out,
                      const SampleOptions<T>& options) {
-  const sample::Input<T> in = checked(method, rows, out, options);
+  const estimators::Input<T> in = checked(method, rows, out, options);
   SampleInfo info = std::visit(
       Overloaded{
-          [&](const Mean&) { return sample::mean(in, out); },
-          [&](const Median&) { return sample::median(in, out); },
-          [&](const GeometricMedian& m) { return sample::geometric_median(m, in, out); },
-          [&](const LpMedian& m) { return sample::lp_median(m, in, out); },
-          [&](const MedianOfMeans& m) { return sample::median_of_means(m.blocks, m.p, in, out); },
-          [&](const HuberLocation& m) { return sample::huber_location(m, in, out); },
-          [&](const SampleClippedMean& m) { return sample::clipped_mean(m.clip, in, out); },
-          [&](const TrimmedMean& m) { return sample::trimmed_mean(m.f, in, out); },
+          [&](const Mean&) { return estimators::mean(in, out); },
+          [&](const Median&) { return estimators::median(in, out); },
+          [&](const GeometricMedian& m) { return estimators::geometric_median(m, in, out); },
+          [&](const LpMedian& m) { return estimators::lp_median(m, in, out); },
+          [&](const MedianOfMeans& m) {
+            return estimators::median_of_means(m.blocks, m.p, in, out);
+          },
+          [&](const HuberLocation& m) { return estimators::huber_location(m, in, out); },
+          [&](const SampleClippedMean& m) { return estimators::clipped_mean(m.clip, in, out); },
+          [&](const TrimmedMean& m) { return estimators::trimmed_mean(m.f, in, out); },
       },
       method);
   info.objective = std::min(info.objective, std::numeric_limits<double>::max());

@@ -9,7 +9,7 @@
 
 #include "core/sample/estimators.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 // Up to kRegisterRows rows: the kernel finds non-finite entries under way, so that all is read
@@ -226,4 +226,4 @@ template SampleInfo median(const Input<double>&, std::span<double>);
 template SampleInfo trimmed_mean(std::size_t, const Input<float>&, std::span<float>);
 template SampleInfo trimmed_mean(std::size_t, const Input<double>&, std::span<double>);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

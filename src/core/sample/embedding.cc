@@ -8,7 +8,7 @@
 #include "kernels/gram.h"
 #include "kernels/simd.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 using kernels::kLanes;
@@ -237,4 +237,4 @@ template Embedding embed_by_gram(const Input<double>&, const double*);
 template Embedding embed_directly(const Input<float>&, const float*);
 template Embedding embed_directly(const Input<double>&, const double*);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -5,7 +5,7 @@
 #include "core/sample/norms.h"
 #include "core/small_vector.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 // Distances are in units of 2^exponent, the size of the bulk: an outlier of 1e300 beside a bulk of
 // 1e-300 fits neither in a double squared nor in one unit with it, so lengths beyond 2^490 units
@@ -35,4 +35,4 @@ template <Real T>
                                                    : embed_directly(input, centre);
 }
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

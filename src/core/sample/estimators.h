@@ -5,7 +5,7 @@
 
 #include "core/sample/input.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 // The gap at which an iteration stops before rounding stops it. There is none (0) for tolerances of
 // 1e-8 and less: an objective within 1e-8 of its optimum means a point with half its digits,
@@ -47,4 +47,4 @@ SampleInfo lp_median(const LpMedian& method, const Input<T>& input, std::span<T>
 template <Real T>
 SampleInfo minimax_median(const Input<T>& input, std::span<T> out);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -8,7 +8,7 @@
 #include "kernels/columns.h"
 #include "medgrad/error.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 [[noreturn]] void reject(std::size_t row, std::size_t column, double value) {
@@ -103,4 +103,4 @@ template class ColumnMedian<double>;
 template class Block<float>;
 template class Block<double>;
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

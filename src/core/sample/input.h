@@ -18,7 +18,7 @@
 #include "medgrad/sample.h"
 #include "medgrad/thread_pool.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 // Columns of a block; chunks (thread_pool.h) are multiples of it, and it is one of every SIMD lane
 // count.
@@ -170,4 +170,4 @@ void check_small(const Input<T>& input) {
     for_each_block(input, static_cast<const T*>(nullptr), [](auto&&...) {});
 }
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

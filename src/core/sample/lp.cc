@@ -9,7 +9,7 @@
 #include "core/sample/estimators.h"
 #include "core/sample/norms.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 // Copies row k, cleaned, to out.
@@ -99,4 +99,4 @@ SampleInfo lp_median(const LpMedian& method, const Input<T>& input, std::span<T>
 template SampleInfo lp_median(const LpMedian&, const Input<float>&, std::span<float>);
 template SampleInfo lp_median(const LpMedian&, const Input<double>&, std::span<double>);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -6,7 +6,7 @@
 
 #include "medgrad/sample.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 struct LpProblem {
   std::size_t n = 0, d = 0;
@@ -31,4 +31,4 @@ struct LpSolution {
 // |z - x_i|_p.
 [[nodiscard]] std::vector<double> lp_norms(const LpProblem& problem, const std::vector<double>& z);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -6,7 +6,7 @@
 
 #include "kernels/power.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -218,4 +218,4 @@ Place ColumnSolver::solve(std::span<const double> x, Place guess) {
   return {x_[a_], offset};
 }
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

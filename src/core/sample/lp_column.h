@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 // A number z as the sum of an entry of its column and what is left. For p < 2 a gradient grows like
 // |z - x|^(p-1) next to an entry x: the digits of z - x count, and z alone does not hold them.
@@ -54,4 +54,4 @@ class ColumnSolver {
   std::vector<double> v_, power_;  // z - x_i; (|v_i| / units_i / scale)^(p-1), padded
 };
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

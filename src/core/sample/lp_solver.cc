@@ -21,7 +21,7 @@
 
 #include "core/sample/lp_sweeps.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 constexpr std::size_t kMostNewtonRows = 512;
@@ -293,4 +293,4 @@ std::vector<double> lp_norms(const LpProblem& problem, const std::vector<double>
   return LpSweeps(problem, problem.p).norms(places);
 }
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

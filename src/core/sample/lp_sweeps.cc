@@ -7,7 +7,7 @@
 
 #include "kernels/power.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 // Sums over columns: add(j, sums, a, b) for each column j, `slots` sums, in an order that does not
 // depend on the threads; a has room for n numbers, b for padded(n).
@@ -138,4 +138,4 @@ double LpSweeps::dual_bound(const Places& z, const std::vector<double>& norms) c
   return sums[n_] / std::max(1.0, std::pow(longest, 1 / q));
 }
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

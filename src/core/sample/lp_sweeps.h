@@ -7,7 +7,7 @@
 #include "core/sample/lp_column.h"
 #include "medgrad/thread_pool.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 using Places = std::vector<Place>;
 
@@ -43,4 +43,4 @@ class LpSweeps {
   double p_;
 };
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -9,7 +9,7 @@
 #include "kernels/gram.h"
 #include "kernels/simd.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 // sum omega_i x_ij / sum omega_i over the rows [first, last) that have an entry in column j; NaN if
@@ -127,4 +127,4 @@ template SampleInfo clipped_mean(double, const Input<double>&, std::span<double>
 template SampleInfo median_of_means(std::size_t, double, const Input<float>&, std::span<float>);
 template SampleInfo median_of_means(std::size_t, double, const Input<double>&, std::span<double>);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -14,7 +14,7 @@
 #include "core/sample/estimators.h"
 #include "core/sample/norms.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 // Takes what exceeds 2 radius off the length of row i, entry by entry towards zero: for |m| <=
@@ -171,4 +171,4 @@ SampleInfo minimax_median(const Input<T>& input, std::span<T> out) {
 template SampleInfo minimax_median(const Input<float>&, std::span<float>);
 template SampleInfo minimax_median(const Input<double>&, std::span<double>);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -8,7 +8,7 @@
 #include "kernels/gram.h"
 #include "kernels/simd.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 Scales scales_for(const std::vector<double>& largest) {
   Scales scales(largest.size(), 1.0);
@@ -106,4 +106,4 @@ template std::vector<double> largest_entries(const Input<double>&, const double*
 template Norms row_norms(const Input<float>&, const float*, const float*);
 template Norms row_norms(const Input<double>&, const double*, const double*);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

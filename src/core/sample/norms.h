@@ -5,7 +5,7 @@
 
 #include "core/sample/input.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 // Powers of two that bring rows into a range where squares neither overflow nor vanish. Empty where
 // that is so without them, as nearly always.
@@ -39,4 +39,4 @@ template <Real T>
 // <= f(0) gives (2V - W) |m| <= 2 sum omega_i |x_i| over those rows.
 [[nodiscard]] double search_radius(std::span<const double> norms, std::span<const double> weights);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -14,7 +14,7 @@
 #include "kernels/gram.h"
 #include "kernels/simd.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 using kernels::kLanes;
@@ -143,4 +143,4 @@ template SampleInfo geometric_median(const GeometricMedian&, const Input<double>
 template SampleInfo huber_location(const HuberLocation&, const Input<float>&, std::span<float>);
 template SampleInfo huber_location(const HuberLocation&, const Input<double>&, std::span<double>);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

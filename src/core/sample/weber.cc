@@ -9,7 +9,7 @@
 #include <limits>
 #include <numeric>
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -404,4 +404,4 @@ WeberSolution solve(const WeberProblem& problem) {
   }
 }
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -11,7 +11,7 @@
 #include "core/small_vector.h"
 #include "medgrad/sample.h"
 
-namespace medgrad::sample {
+namespace medgrad::estimators {
 
 struct WeberProblem {
   std::size_t n = 0, k = 0;
@@ -40,4 +40,4 @@ struct WeberSolution {
 
 [[nodiscard]] WeberSolution solve(const WeberProblem& problem);
 
-}  // namespace medgrad::sample
+}  // namespace medgrad::estimators

@@ -5,7 +5,7 @@
 #include "torch/models/products.h"
 #include "torch/models/real.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using ::torch::autograd::AutogradContext;
@@ -124,4 +124,4 @@ at::Tensor normalise(const at::Tensor& x, const at::Tensor& weight, const at::Te
   return at::layer_norm(x, {weight.size(0)}, weight, bias, epsilon);
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

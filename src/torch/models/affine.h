@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // x W' + b for rows x (n, in), weight (out, in) and bias (out), which may be undefined.
 [[nodiscard]] at::Tensor affine(const at::Tensor& x, const at::Tensor& weight,
@@ -14,4 +14,4 @@ namespace medgrad::torch {
 [[nodiscard]] at::Tensor normalise(const at::Tensor& x, const at::Tensor& weight,
                                    const at::Tensor& bias, double epsilon);
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -11,7 +11,7 @@
 #include "torch/models/gemm.h"
 #include "torch/models/real.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using ::torch::autograd::AutogradContext;
@@ -307,4 +307,4 @@ at::Tensor attention(const at::Tensor& qkv, std::int64_t batch, const AttentionO
                           given(options.key_bias), shape);
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -22,7 +22,7 @@
 
 #include "torch/models/dropout.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // What the heads may see, and how.
 struct AttentionOptions {
@@ -45,4 +45,4 @@ struct RelativePositions {
                                    const AttentionOptions& options,
                                    const RelativePositions& relative = {});
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -6,7 +6,7 @@
 
 #include "medgrad/error.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 struct BertLayer : ::torch::nn::Module {
   BertLayer(const BertOptions& o, const std::shared_ptr<DropoutStream>& stream) {
@@ -141,4 +141,4 @@ std::vector<std::pair<std::string, at::Tensor>> BertEncoder::published() const {
   return all;
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

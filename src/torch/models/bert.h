@@ -19,7 +19,7 @@
 #include "torch/models/layers.h"
 #include "torch/models/model.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 enum class BertKind : std::uint8_t { bert, distilbert };
 
@@ -68,4 +68,4 @@ class BertEncoder : public ::torch::nn::Module {
   std::shared_ptr<LayerList<BertLayer>> layers_;
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -6,7 +6,7 @@
 #include "medgrad/error.h"
 #include "torch/models/bert.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using nlohmann::json;
@@ -152,4 +152,4 @@ BertOptions parse_bert_options(std::string_view text, const std::string& file) {
   return o;
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -13,7 +13,7 @@
 #include "medgrad/rng.h"
 #include "torch/models/real.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using ::torch::autograd::AutogradContext;
@@ -170,4 +170,4 @@ DropoutMask Dropout::mask() const {
   return {stream_->seed, stream_->step << 16 | site_, threshold_};
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // Shared by all sites of a model.
 struct DropoutStream {
@@ -60,4 +60,4 @@ class Dropout : public ::torch::nn::Module {
   std::uint16_t threshold_;
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -9,7 +9,7 @@
 #include "torch/models/linear_cross_entropy.h"
 #include "torch/models/positions.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 struct EncoderLayer : ::torch::nn::Module {
   EncoderLayer(const EncoderOptions& o, const std::shared_ptr<DropoutStream>& stream) {
@@ -89,4 +89,4 @@ at::Tensor EncoderModel::loss_of(const Batch& batch) {
   return linear_cross_entropy(rows(batch.tokens), dec_->weight, dec_->bias, batch.targets);
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -16,7 +16,7 @@
 #include "torch/models/layers.h"
 #include "torch/models/model.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 struct EncoderOptions {
   std::int64_t vocabulary = 10000;
@@ -54,4 +54,4 @@ class EncoderModel : public Model {
   std::shared_ptr<Affine> dec_;
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

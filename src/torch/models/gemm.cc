@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 template <class T>
@@ -53,4 +53,4 @@ template void multiply(std::int64_t, std::int64_t, std::int64_t, float, MatrixVi
 template void multiply(std::int64_t, std::int64_t, std::int64_t, double, MatrixView<double>,
                        MatrixView<double>, double, double*, std::int64_t);
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // A row-major matrix: element (i, j) is at data[i * stride + j], or of its transpose.
 template <class T>
@@ -25,4 +25,4 @@ template <class T>
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, MatrixView<T> a,
               MatrixView<T> b, T beta, T* c, std::int64_t c_stride);
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

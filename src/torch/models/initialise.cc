@@ -8,7 +8,7 @@
 #include "medgrad/rng.h"
 #include "torch/models/layers.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 constexpr double kDeviation = 0.02;
@@ -66,4 +66,4 @@ void Initialiser::modules(const ::torch::nn::Module& root) {
   }
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // Draws tensors one after the other.
 class Initialiser {
@@ -32,4 +32,4 @@ class Initialiser {
   std::uint64_t next_ = std::uint64_t{1} << 63;  // far from the streams of dropout
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -8,7 +8,7 @@
 #include "torch/models/affine.h"
 #include "torch/models/attention.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 Affine::Affine(std::int64_t in, std::int64_t out, bool with_bias) {
   weight = register_parameter("weight", at::empty({out, in}));
@@ -61,4 +61,4 @@ at::Tensor SelfAttention::forward(const at::Tensor& x, std::int64_t batch, bool 
   return out_proj->forward(attention(qkv, batch, options));
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -13,7 +13,7 @@
 
 #include "torch/models/dropout.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // x W' + b.
 struct Affine : ::torch::nn::Module {
@@ -58,4 +58,4 @@ struct LayerList : ::torch::nn::Module {
   std::vector<std::shared_ptr<Layer>> layers;
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -12,7 +12,7 @@
 #include "torch/models/products.h"
 #include "torch/models/real.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using ::torch::autograd::AutogradContext;
@@ -231,4 +231,4 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& weig
   return linear_cross_entropy(hidden, weight, bias, targets, 0);
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

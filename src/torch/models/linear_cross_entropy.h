@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // hidden (n, d), weight (V, d), bias (V) of one floating type; targets (n) int64 in [0, V), else an
 // Error. Returns a scalar of that type. Where no gradients are recorded only the loss is computed.
@@ -31,4 +31,4 @@ namespace medgrad::torch {
                                               const at::Tensor& bias, const at::Tensor& targets,
                                               std::int64_t rows);
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

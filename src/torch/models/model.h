@@ -8,7 +8,7 @@
 
 #include "torch/models/dropout.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // Language models read (time, batch) tokens and predict targets of the same shape. Question
 // answering reads (batch, length) tokens and predicts (batch, 2): the first and the last token of
@@ -49,4 +49,4 @@ class Model : public ::torch::nn::Module {
   std::shared_ptr<DropoutStream> stream_ = std::make_shared<DropoutStream>();
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

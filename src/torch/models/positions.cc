@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 // t f_i for given positions t, one row each.
@@ -28,4 +28,4 @@ at::Tensor falling_positions(std::int64_t count, std::int64_t width) {
   return at::cat({at::sin(a), at::cos(a)}, 1);
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // (count, width) floats for positions 0, 1, ..., features sin, cos, sin, cos, ... Width is even.
 [[nodiscard]] at::Tensor interleaved_positions(std::int64_t count, std::int64_t width);
@@ -18,4 +18,4 @@ namespace medgrad::torch {
 // (count, width) floats for positions count - 1, ..., 1, 0, all sines before all cosines.
 [[nodiscard]] at::Tensor falling_positions(std::int64_t count, std::int64_t width);
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 constexpr std::int64_t kMostParts = 64;
@@ -96,4 +96,4 @@ template void multiply_shared(std::int64_t, std::int64_t, std::int64_t, MatrixVi
 template void multiply_shared(std::int64_t, std::int64_t, std::int64_t, MatrixView<double>,
                               MatrixView<double>, double, double*, std::int64_t);
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

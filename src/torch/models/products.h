@@ -11,7 +11,7 @@
 
 #include "torch/models/gemm.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // C <- A B + beta C, as multiply() of gemm.h. Cut along the rows or the columns of C into parts
 // that the threads share, or, where k is much larger than both, along k into sums that are added in
@@ -43,4 +43,4 @@ void column_sums(std::int64_t rows, std::int64_t columns, const Term& term, T be
   });
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

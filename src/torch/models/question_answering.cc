@@ -9,7 +9,7 @@
 #include "medgrad/error.h"
 #include "torch/models/initialise.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 bool starts(std::string_view text, std::string_view with) {
@@ -132,4 +132,4 @@ at::Tensor QuestionAnswering::loss_of_logits(const at::Tensor& z, const at::Tens
   return (entropy(0) + entropy(1)) / 2;
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -18,7 +18,7 @@
 #include "torch/models/bert.h"
 #include "torch/models/model.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // What became of a checkpoint.
 struct LoadReport {
@@ -58,4 +58,4 @@ class QuestionAnswering : public Model {
   std::shared_ptr<Affine> head_;
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

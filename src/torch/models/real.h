@@ -7,7 +7,7 @@
 
 #include "medgrad/error.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 // f(T{}) with T the element type of x: float or double.
 template <class F>
@@ -23,4 +23,4 @@ void for_real(const at::Tensor& x, const F& f) {
   }
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

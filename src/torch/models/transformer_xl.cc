@@ -12,7 +12,7 @@
 #include "torch/models/linear_cross_entropy.h"
 #include "torch/models/positions.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 struct TransformerXLLayer : ::torch::nn::Module {
   TransformerXLLayer(const TransformerXLOptions& o, const std::shared_ptr<DropoutStream>& stream)
@@ -126,4 +126,4 @@ at::Tensor TransformerXL::loss_of(const Batch& batch) {
                               dec_->weight, dec_->bias, batch.targets);
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -17,7 +17,7 @@
 #include "torch/models/layers.h"
 #include "torch/models/model.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 struct TransformerXLOptions {
   std::int64_t vocabulary = 33278;
@@ -64,4 +64,4 @@ class TransformerXL : public Model {
   std::shared_ptr<Affine> dec_;
 };
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

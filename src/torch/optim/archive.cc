@@ -6,7 +6,7 @@
 #include "medgrad/error.h"
 #include "torch/optim/engine.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using ::torch::serialize::InputArchive;
@@ -168,4 +168,4 @@ void Engine::load(InputArchive& archive, ParamGroups& groups) {
   reports.clear();
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

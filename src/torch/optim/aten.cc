@@ -10,7 +10,7 @@
 #include "core/radial.h"
 #include "torch/optim/engine.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 // One tensor of the unit: what goes in as g (finite), m before (0 where cold), the increment.
@@ -224,4 +224,4 @@ void aten_adaptive_step(const AdaptiveGradient& method, const Unit& unit) {
   }
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

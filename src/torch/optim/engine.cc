@@ -6,7 +6,7 @@
 #include "medgrad/error.h"
 #include "medgrad/large_vector.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 const void* key_of(const Tensor& w) { return w.unsafeGetTensorImpl(); }
@@ -251,4 +251,4 @@ void Engine::step(const Unit& unit) {
   }
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -16,7 +16,7 @@
 #include "medgrad/thread_pool.h"
 #include "medgrad/torch/optim.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 using ParamGroups = std::vector<::torch::optim::OptimizerParamGroup>;
 
@@ -108,4 +108,4 @@ void aten_adaptive_step(const AdaptiveGradient& method, const Unit& unit);
 // Zeros of a shape and layout like w, in the type that m is kept in, in large pages where it pays.
 [[nodiscard]] Tensor zeros_for(const Tensor& w);
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -3,7 +3,7 @@
 #include "medgrad/error.h"
 #include "torch/optim/engine.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 
 using ::torch::optim::OptimizerOptions;
 using ::torch::optim::OptimizerParamGroup;
@@ -87,4 +87,4 @@ std::unique_ptr<TrackingOptimizer> make_optimizer(const GradientMethod& method,
       std::move(parameters), SampleMedianSGDOptions(lr, sample.estimator).n(sample.n));
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

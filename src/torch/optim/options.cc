@@ -8,7 +8,7 @@
 #include "medgrad/error.h"
 #include "medgrad/optimize.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 // Ranges; a user's distance may have its operations in one element type only, which one is the
@@ -91,4 +91,4 @@ void SampleMedianSGDOptions::validate() const {
   medgrad::validate(method_, n_);
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "medgrad/error.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using ::torch::Tensor;
@@ -123,4 +123,4 @@ GradientNoise probe_gradient_noise(const std::vector<Tensor>& parameters, std::s
   return meter.finish();
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

@@ -5,7 +5,7 @@
 #include "medgrad/large_vector.h"
 #include "torch/optim/engine.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 using ::torch::optim::OptimizerParamGroup;
@@ -210,4 +210,4 @@ void Engine::take_samples(const std::vector<Unit>& units, const Tensor& rows, co
   ++steps;
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch

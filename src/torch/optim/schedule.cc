@@ -4,7 +4,7 @@
 
 #include "medgrad/error.h"
 
-namespace medgrad::torch {
+namespace medgrad::libtorch {
 namespace {
 
 GroupOptions& options_of(::torch::optim::OptimizerParamGroup& group) {
@@ -58,4 +58,4 @@ void Scheduler::load(::torch::serialize::InputArchive& archive) {
   apply();
 }
 
-}  // namespace medgrad::torch
+}  // namespace medgrad::libtorch
