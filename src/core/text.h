@@ -1,9 +1,12 @@
-// Numbers in messages.
+// Numbers and lists in messages.
 #pragma once
 
 #include <array>
 #include <charconv>
+#include <concepts>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace medgrad {
 
@@ -11,6 +14,30 @@ namespace medgrad {
 [[nodiscard]] inline std::string number(double x) {
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
+}
+
+// "1 row", "2 rows", "0 rows". `many` is the plural where it is more than an added "s".
+[[nodiscard]] inline std::string counted(std::unsigned_integral auto n, std::string_view one,
+                                         std::string_view many = {}) {
+  std::string text = std::to_string(n);
+  text.append(" ").append(n == 1 || many.empty() ? one : many);
+  if (n != 1 && many.empty()) text.append("s");
+  return text;
+}
+
+// "a, b or c"; `last` is the word before the last.
+[[nodiscard]] inline std::string one_of(std::span<const std::string_view> words,
+                                        std::string_view last = "or") {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0 && i + 1 == words.size()) {
+      text.append(" ").append(last).append(" ");
+    } else if (i > 0) {
+      text.append(", ");
+    }
+    text.append(words[i]);
+  }
+  return text;
 }
 
 }  // namespace medgrad
