@@ -1,26 +1,4 @@
 # What is built on libtorch: the optimisers (medgrad::torch), the language models, `medgrad train`.
-#
-# MEDGRAD_WITH_TORCH says whether: AUTO takes libtorch where it is found, ON insists, OFF leaves it out.
-# Sets MEDGRAD_HAS_TORCH.
-set(medgrad_torch_default AUTO)
-if(NOT PROJECT_IS_TOP_LEVEL)
-  set(medgrad_torch_default OFF)
-endif()
-set(MEDGRAD_WITH_TORCH ${medgrad_torch_default} CACHE STRING "Build the libtorch parts: AUTO (where libtorch is found), ON, OFF")
-set_property(CACHE MEDGRAD_WITH_TORCH PROPERTY STRINGS AUTO ON OFF)
-set(MEDGRAD_HAS_TORCH FALSE)
-if(NOT MEDGRAD_WITH_TORCH)
-  return()
-endif()
-if(MEDGRAD_WITH_TORCH STREQUAL "AUTO")
-  find_package(Torch QUIET)
-else()
-  find_package(Torch REQUIRED)
-endif()
-if(NOT TORCH_FOUND)
-  return()
-endif()
-set(MEDGRAD_HAS_TORCH TRUE)
 
 # at::parallel_for is a template of libtorch's headers. Without OpenMP it is a plain loop, and says nothing.
 find_package(OpenMP QUIET COMPONENTS CXX)

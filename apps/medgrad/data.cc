@@ -1,4 +1,6 @@
 // medgrad data: where the data of the language tasks is, whether it is right, and putting it there.
+#include "data.h"
+
 #include <iostream>
 #include <stdexcept>
 
@@ -155,10 +157,8 @@ void verify(const std::vector<std::string>& names, const std::string& format) {
 
 class Data final : public Command {
  public:
-  std::string_view name() const override { return "data"; }
-  std::string_view summary() const override {
-    return "the data of the language tasks: where it is, whether it is right, and putting it there";
-  }
+  std::string_view name() const override { return kDataName; }
+  std::string_view summary() const override { return kDataSummary; }
   std::string_view usage() const override {
     return "list|verify|prepare [NAME...] [--from ARCHIVE-OR-FOLDER] [options]";
   }

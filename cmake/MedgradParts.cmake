@@ -1,0 +1,30 @@
+# Parts that need a package which the rest does not: each has a switch with the values AUTO (built where the
+# package is found), ON (missing is an error) and OFF. A part that comes later, because its package was
+# installed meanwhile, leaves what is built already as it is.
+#
+# medgrad_part(<switch> <sets> <what> <package> [<component>...]) sets <sets> to TRUE or FALSE.
+macro(medgrad_part switch sets what package)
+  set(${switch}_default OFF)
+  if(PROJECT_IS_TOP_LEVEL)
+    set(${switch}_default AUTO)
+  endif()
+  set(${switch} ${${switch}_default} CACHE STRING "${what}: AUTO (where ${package} is found), ON, OFF")
+  set_property(CACHE ${switch} PROPERTY STRINGS AUTO ON OFF)
+  set(${sets} FALSE)
+  if(${switch})
+    set(${switch}_how QUIET)
+    if(NOT ${switch} STREQUAL "AUTO")
+      set(${switch}_how REQUIRED)
+    endif()
+    if("${ARGN}" STREQUAL "")
+      find_package(${package} ${${switch}_how})
+    else()
+      find_package(${package} ${${switch}_how} COMPONENTS ${ARGN})
+    endif()
+    if(${package}_FOUND)
+      set(${sets} TRUE)
+    else()
+      message(STATUS "${what}: left out, since ${package} is not installed")
+    endif()
+  endif()
+endmacro()
