@@ -17,6 +17,7 @@
 // Densities and probabilities come from Zolotarev's integrals in Nolan's form, rearranged so that
 // nothing cancels around alpha = 1, and from series far out. Relative accuracy is about 1e-12 in
 // the body and in both tails, down to probabilities of 1e-300, and 1e-9 within 0.01 of alpha = 1.
+// Points, scales and locations may be any finite numbers, also where their quotients are none.
 // Below alpha = 0.1 only samples are given. Values do not depend on the number of threads; between
 // SIMD instruction sets they may differ by rounding, as their sines and logarithms do.
 #pragma once
@@ -43,7 +44,8 @@ struct StableParameters {
   StableForm form = StableForm::S0;
 };
 
-// The same distribution written in the other form (or in the same one, unchanged).
+// The same distribution written in the other form (or in the same one, unchanged). Its location is
+// infinite where that is beyond the largest double.
 [[nodiscard]] StableParameters convert(const StableParameters& parameters, StableForm to);
 
 class Stable {
@@ -60,6 +62,7 @@ class Stable {
   [[nodiscard]] double cdf(double x) const;
   [[nodiscard]] double survival(double x) const;
   // The x with cdf(x) = p, 0 <= p <= 1; and the one with survival(x) = p, for the far right tail.
+  // Infinite where it is beyond the largest double.
   [[nodiscard]] double quantile(double p) const;
   [[nodiscard]] double survival_quantile(double p) const;
 

@@ -13,7 +13,8 @@ namespace medgrad::noise {
 
 inline constexpr double kFar = 1000;  // past this x, e^{-sx} leaves only s where E is harmless
 
-// log f(x) or log P(X > x) for |alpha - 1| < 0.1, beta > -1 and x > kFar, x as in S0.
-[[nodiscard]] double log_far(double alpha, double beta, double x, bool density);
+// log f(x) or log P(X > x) for |alpha - 1| < 0.1, beta > -1 and x > kFar, x as in S0 and given by
+// its logarithm: it may be larger than a double.
+[[nodiscard]] double log_far(double alpha, double beta, double log_x, bool density);
 
 }  // namespace medgrad::noise

@@ -11,7 +11,8 @@
 namespace medgrad::noise {
 namespace {
 
-constexpr double kTwoHills = 0.01;  // corners closer to an end than this go by panels
+constexpr double kTwoHills = 0.01;   // corners closer to an end than this go by panels
+constexpr double kHighFloor = 1e12;  // next to e^-floor nothing else counts any more
 
 // The trapezoidal rule in v with s = center +- width (v + 1 - e^{-v}). Where g falls off as e^{w},
 // the integrand falls off double-exponentially on both sides.
@@ -116,8 +117,9 @@ class Search {
                                                      1,    3,    8,    20,  50,  120, 300, 700};
     look(kGrid);
     // g is bounded from below on the light side: there its height above the floor counts.
-    bottom_ = std::exp(std::min(samples_[0].height, kEnd));
+    bottom_ = std::exp(samples_[0].height);
     if (samples_[0].height > -3) floor_ = bottom_;
+    if (floor_ > kHighFloor) return {.bottom = bottom_, .floor = floor_};
     if (floor_ > 0) {
       for (Sample& sample : samples_) raise(sample);
     }
@@ -186,7 +188,7 @@ class Search {
 Center find_center(const Angles& angles, const Place& place) { return Search(angles, place).run(); }
 
 double log_integral(const Angles& angles, const Place& place, const Center& center, Weight weight) {
-  if (center.floor > 1e12) return -center.floor;  // next to it nothing else counts
+  if (center.floor > kHighFloor) return -center.floor;
   const double shift = weight == Weight::density ? std::fabs(center.s)
                        : weight == Weight::psi   ? std::max(-center.s, 0.0)
                                                  : std::max(center.s, 0.0);

@@ -9,7 +9,13 @@ namespace medgrad::noise {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
+constexpr double kLn2 = std::numbers::ln2;
 constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Quantiles are looked for up to e^1460, past the quotient of the largest and the smallest double:
+// whatever the scale, what lies beyond is infinite.
+constexpr double kReach = 1460;
+constexpr double kLogarithmic = 480;  // where sinh(w) is e^w / 2, past StablePoint::kHuge
 
 // log erfc(x), past where erfc underflows by its asymptotic series.
 double log_erfc(double x) {
@@ -37,10 +43,10 @@ int Law::half_line() const {
 }
 
 double Law::log_pdf(const StablePoint& p) const {
-  if (gaussian()) return -p.x * p.x / 4 - std::log(4 * kPi) / 2;
+  if (gaussian()) return -(p.x / 2) * (p.x / 2) - std::log(4 * kPi) / 2;
   if (levy()) {
     const double y = beta_ * p.z;
-    return y > 0 ? -0.5 / y - 1.5 * std::log(y) - 0.5 * std::log(2 * kPi) : -kInf;
+    return y > 0 ? -0.5 / y - 1.5 * p.log_z - 0.5 * std::log(2 * kPi) : -kInf;
   }
   return integrals_.log_pdf(p);
 }
@@ -48,55 +54,62 @@ double Law::log_pdf(const StablePoint& p) const {
 double Law::log_side(const StablePoint& p, bool above) const {
   if (gaussian()) {
     const double x = above ? p.x : -p.x;
-    return x < -1 ? std::log1p(-std::erfc(-x / 2) / 2) : log_erfc(x / 2) - std::numbers::ln2;
+    return x < -1 ? std::log1p(-std::erfc(-x / 2) / 2) : log_erfc(x / 2) - kLn2;
   }
   if (levy()) {
     const double y = beta_ * p.z;
     const bool away = above == (beta_ > 0);
     if (!(y > 0)) return away ? 0 : -kInf;
-    const double root = std::sqrt(0.5 / y);
+    const double root = p.huge() ? std::exp(-(p.log_z + kLn2) / 2) : std::sqrt(0.5 / y);
     return away ? log_erf(root) : log_erfc(root);
   }
   return above ? integrals_.log_above(p) : integrals_.log_below(p);
 }
 
 // Newton's method for log P in a coordinate w that is linear around 0 and logarithmic far out,
-// where log P is nearly linear in w: x = sinh(w), or z = +-e^w on a half-line; kept inside a
+// where log P is nearly linear in w: x = sinh(w). For small alpha, where the density has a peak at
+// zeta far narrower than zeta, and next to the end of a half-line, z = +-e^w instead. Kept inside a
 // bracket.
 StablePoint Law::solve(double log_p, bool above) const {
-  // Next to alpha = 1 the end of the support is far from all probability.
-  const int half = alpha_ < 0.8 ? half_line() : 0;
+  int side = 0;        // the sign of z, or 0 for x = sinh(w)
+  if (alpha_ < 0.8) {  // (Next to alpha = 1 zeta is far from all probability.)
+    const StablePoint middle = StablePoint::from_z(0, zeta_);
+    const double excess = log_side(middle, above) - log_p;
+    if (excess == 0) return middle;
+    side = (excess < 0) == above ? -1 : 1;
+  }
   const auto place = [&](double w) {
-    if (half != 0) {
-      const double z = half * std::exp(w);
-      return StablePoint{z + zeta_, z};
-    }
-    const double x = std::sinh(w);
-    return StablePoint{x, x - zeta_};
+    if (side != 0) return StablePoint::from_log(side, w, zeta_);
+    if (std::fabs(w) > kLogarithmic) return StablePoint::from_log(w, std::fabs(w) - kLn2, zeta_);
+    return StablePoint::from_x(std::sinh(w), zeta_);
+  };
+  // log |dx / dw|
+  const auto log_speed = [&](double w) {
+    if (side != 0) return w;
+    return std::fabs(w) > kLogarithmic ? std::fabs(w) - kLn2 : std::log(std::cosh(w));
   };
   // With this sign the probability grows with w.
-  const double sign = (above ? -1 : 1) * (half < 0 ? -1 : 1);
-  double low = -709, high = 709, w = 0;
+  const double sign = (above ? -1 : 1) * (side < 0 ? -1 : 1);
+  double low = -kReach, high = kReach, w = 0;
   bool last = false;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 200; ++i) {
     const StablePoint p = place(w);
     const double log_side = this->log_side(p, above);
     const double excess = sign * (log_side - log_p);
     if (excess == 0) break;
     (excess < 0 ? low : high) = w;
-    const double log_speed = half != 0 ? w : std::log(std::cosh(w));
-    const double slope = std::exp(std::min(log_pdf(p) - log_side + log_speed, 700.0));
+    const double slope = std::exp(std::min(log_pdf(p) - log_side + log_speed(w), 700.0));
     // Not too far at once: log P bends where the body meets a tail.
-    const double reach = 2 + std::fabs(w);
+    const double size = std::max(1.0, std::fabs(w)), reach = 2 + std::fabs(w);
     double next = w - std::clamp(excess / slope, -reach, reach);
-    const double size = std::max(1.0, std::fabs(w));
     // Deep in a light tail the density says nothing any more: halve the bracket.
     const bool stuck = std::fabs(excess) > 1e-3 && std::fabs(next - w) < 1e-6 * size;
     if (stuck || !(next >= low && next <= high)) next = low + (high - low) / 2;
     const double moved = std::fabs(next - w);
     w = next;
     if (last) break;
-    last = moved <= 1e-8 * size;  // Newton squares it: one more is enough
+    // Newton squares it, once it is close: one more is enough.
+    last = moved <= 1e-8 * size && std::fabs(excess) < 1e-4;
     if (high - low <= 4e-16 * std::fabs(w)) break;
   }
   return place(w);

@@ -20,11 +20,11 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSmallestAlpha = 0.1;  // below it, densities of doubles run out of exponents
 
-// How far the location of S0 lies above that of S1.
+// How many scales the location of S0 lies above that of S1.
 double shift(const StableParameters& s) {
   if (s.beta == 0 || s.alpha == 2) return 0;
-  if (s.alpha == 1) return s.beta * 2 / kPi * s.scale * std::log(s.scale);
-  return -s.scale * noise::Angles(s.alpha, s.beta).zeta;
+  if (s.alpha == 1) return s.beta * 2 / kPi * std::log(s.scale);
+  return -noise::Angles(s.alpha, s.beta).zeta;
 }
 
 void check(const StableParameters& s) {
@@ -64,7 +64,9 @@ StableParameters convert(const StableParameters& parameters, StableForm to) {
   StableParameters result = parameters;
   if (parameters.form == to) return result;
   result.form = to;
-  result.location += to == StableForm::S0 ? shift(parameters) : -shift(parameters);
+  const double by = to == StableForm::S0 ? shift(parameters) : -shift(parameters);
+  // Rounded once: a product that overflows may meet a location of the other sign.
+  result.location = std::fma(parameters.scale, by, parameters.location);
   return result;
 }
 
@@ -86,14 +88,34 @@ const noise::Law& Stable::law() const {
 // Both coordinates come from x directly: neither is a small difference of large numbers in its own
 // form.
 StablePoint Stable::standard(double x) const {
-  const double y = (x - parameters_.location) / parameters_.scale - offset_;
+  const StableParameters& s = parameters_;
+  const bool is_s0 = s.form == StableForm::S0;
   const double zeta = law_->zeta();
-  return parameters_.form == StableForm::S0 ? StablePoint{y, y - zeta} : StablePoint{y + zeta, y};
+  double from_location = x - s.location, unit = 1;
+  if (std::isinf(from_location)) {
+    unit = 2;
+    from_location = x / 2 - s.location / 2;
+  }
+  const double y = from_location / s.scale * unit;
+  const double size = std::fabs(y);
+  // A small z counts where the support ends at z = 0; a small x is next to 0 and no more.
+  const bool tiny = !is_s0 && s.alpha != 1 && size < 1 / StablePoint::kHuge && from_location != 0;
+  if (tiny || size > StablePoint::kHuge) {
+    const double log_size = std::log(std::fabs(from_location)) + std::log(unit) - std::log(s.scale);
+    return StablePoint::from_log(from_location, log_size, zeta);
+  }
+  return is_s0 ? StablePoint::from_x(y, zeta) : StablePoint::from_z(y - offset_, zeta);
 }
 
+// Rounded once, so that the sum is finite wherever it is less than the largest double.
 double Stable::original(const StablePoint& p) const {
-  const double y = parameters_.form == StableForm::S0 ? p.x : p.z;
-  return parameters_.location + parameters_.scale * (y + offset_);
+  const StableParameters& s = parameters_;
+  if (p.huge()) {
+    // A third at a time: a scale next to the smallest double takes a y that is no double back.
+    const double third = std::exp(p.log_z / 3);
+    return std::fma(std::copysign(s.scale * third * third, p.x), third, s.location);
+  }
+  return std::fma(s.scale, (s.form == StableForm::S0 ? p.x : p.z) + offset_, s.location);
 }
 
 double Stable::log_pdf(double x) const {

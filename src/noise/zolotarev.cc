@@ -46,8 +46,7 @@ double log_density(const Angles& a, const Place& p) {
     if (a.length == 0) return kNever;
     if (p.z < 1e-100 && (a.rho > 0 || !a.rising())) {
       // Not std::lgamma, which writes the sign to a global that all threads share.
-      return boost::math::lgamma(1 + 1 / a.alpha) + std::log(std::sin(a.rho) / kPi) +
-             a.log_c / a.alpha;
+      return boost::math::lgamma(1 + 1 / a.alpha) + std::log(a.sin_rho / kPi) + a.log_c / a.alpha;
     }
     if (p.z == 0) return kNever;
     double log_sum = 0;
@@ -58,6 +57,7 @@ double log_density(const Angles& a, const Place& p) {
   return integral + std::log(a.alpha / (kPi * std::fabs(a.epsilon))) - p.log_z;
 }
 
+// Never above log 1, though rounding may leave log_p there.
 double log_complement(double log_p) { return std::log1p(-std::exp(std::min(log_p, 0.0))); }
 
 // The part beyond the point, away from zeta, or all the rest.
@@ -79,7 +79,7 @@ double log_tail(const Angles& a, const Place& p, bool beyond) {
   const double integral = log_integral(a, p, center, beyond ? Weight::phi : Weight::psi);
   double more = beyond ? 0 : a.rho;
   if (beyond == a.rising()) more -= a.length * std::expm1(-center.bottom);
-  return std::min((more > 0 ? std::log(more + std::exp(integral)) : integral) - std::log(kPi), 0.0);
+  return (more > 0 ? std::log(more + std::exp(integral)) : integral) - std::log(kPi);
 }
 
 // The value at t of the parabola through (-d, values[0]), (0, values[1]), (d, values[2]).
@@ -106,17 +106,36 @@ Zolotarev::Zolotarev(double alpha, double beta)
   }
 }
 
+StablePoint StablePoint::from_x(double x, double zeta) {
+  return {x, x - zeta, std::log(std::fabs(x - zeta))};
+}
+StablePoint StablePoint::from_z(double z, double zeta) {
+  return {z + zeta, z, std::log(std::fabs(z))};
+}
+StablePoint StablePoint::from_log(double sign, double log_size, double zeta) {
+  using Limits = std::numeric_limits<double>;
+  const double size = std::clamp(std::exp(log_size), Limits::denorm_min(), Limits::max());
+  const double z = std::copysign(size, sign);
+  return {z + zeta, z, log_size};
+}
+double StablePoint::log_x() const { return huge() ? log_z : std::log(std::fabs(x)); }
+
+// alpha = 1, beta = 0.
+double Zolotarev::cauchy(What what, const StablePoint& p) const {
+  const double size = std::fabs(p.x);
+  const bool far = size > 1e8;  // 1 + x^2 is x^2, and atan(1/x) is 1/x
+  if (what == What::density)
+    return -std::log(kPi) - (far ? 2 * p.log_x() : std::log1p(size * size));
+  if (!far) return std::log(std::atan2(1, what == What::above ? p.x : -p.x) / kPi);
+  const double tail = -std::log(kPi) - p.log_x();
+  return (what == What::above) == (p.x > 0) ? tail : log_complement(tail);
+}
+
 double Zolotarev::direct(What what, const StablePoint& p) const {
-  if (alpha_ == 1 && beta_ == 0) {  // Cauchy
-    if (what == What::density) {
-      const double size = std::fabs(p.x);
-      return -std::log(kPi) - (size < 1e8 ? std::log1p(size * size) : 2 * std::log(size));
-    }
-    return std::log(std::atan2(1, what == What::above ? p.x : -p.x) / kPi);
-  }
+  if (alpha_ == 1 && beta_ == 0) return cauchy(what, p);
   const bool mirrored = alpha_ == 1 ? beta_ < 0 : p.z < 0;
   const double x = mirrored ? -p.x : p.x, z = mirrored ? -p.z : p.z;
-  const Place place{x, z, std::log(z)};
+  const Place place{x, z, p.log_z};
   const Angles& angles = mirrored ? left_ : right_;
   if (what == What::density) return log_density(angles, place);
   return log_tail(angles, place, (what == What::above) != mirrored);
@@ -126,21 +145,24 @@ double Zolotarev::value(What what, const StablePoint& p) const {
   const double sign = p.x < 0 ? -1 : 1;
   if (right_.near_one() && std::fabs(p.x) > kFar && sign * beta_ > -1) {
     const bool density = what == What::density;
-    const double tail = log_far(alpha_, sign * beta_, std::fabs(p.x), density);
+    const double tail = log_far(alpha_, sign * beta_, p.log_x(), density);
     return density || (what == What::above) == (sign > 0) ? tail : log_complement(tail);
   }
   if (nodes_.empty()) return direct(what, p);
   std::array<double, 3> values{};
   for (std::size_t i = 0; i < 3; ++i) {
-    values[i] = nodes_[i].value(what, {p.x, p.x - nodes_[i].zeta()});
+    values[i] = nodes_[i].value(what, p.huge() ? p : StablePoint::from_x(p.x, nodes_[i].zeta()));
   }
-  const double log_value =
-      alpha_ == 1 ? parabola(values, beta_, kCloseBeta) : parabola(values, alpha_ - 1, kCloseAlpha);
-  return what == What::density ? log_value : std::min(log_value, 0.0);
+  return alpha_ == 1 ? parabola(values, beta_, kCloseBeta)
+                     : parabola(values, alpha_ - 1, kCloseAlpha);
 }
 
 double Zolotarev::log_pdf(const StablePoint& p) const { return value(What::density, p); }
-double Zolotarev::log_below(const StablePoint& p) const { return value(What::below, p); }
-double Zolotarev::log_above(const StablePoint& p) const { return value(What::above, p); }
+double Zolotarev::log_below(const StablePoint& p) const {
+  return std::min(value(What::below, p), 0.0);
+}
+double Zolotarev::log_above(const StablePoint& p) const {
+  return std::min(value(What::above, p), 0.0);
+}
 
 }  // namespace medgrad::noise

@@ -30,8 +30,20 @@
 namespace medgrad::noise {
 
 // A point x of the standard distribution, as x in S0 and as z = x - zeta (x in S1 for alpha != 1).
+// With a scale far from 1 both may be out of a double's range: they then stop at the largest or
+// smallest number of their sign, and log_z goes on.
 struct StablePoint {
+  static StablePoint from_x(double x, double zeta);
+  static StablePoint from_z(double z, double zeta);
+  // z = sign e^log_size, of any size.
+  static StablePoint from_log(double sign, double log_size, double zeta);
+
   double x = 0, z = 0;
+  double log_z = 0;  // log |z|
+
+  static constexpr double kHuge = 1e200;  // from here on x and z are the same, whatever zeta
+  [[nodiscard]] bool huge() const { return x > kHuge || x < -kHuge; }
+  [[nodiscard]] double log_x() const;  // log |x|
 };
 
 class Zolotarev {
@@ -51,6 +63,7 @@ class Zolotarev {
  private:
   enum class What { density, below, above };
   [[nodiscard]] double value(What what, const StablePoint& p) const;
+  [[nodiscard]] double cauchy(What what, const StablePoint& p) const;
   [[nodiscard]] double direct(What what, const StablePoint& p) const;
 
   double alpha_, beta_;

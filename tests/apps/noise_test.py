@@ -31,6 +31,18 @@ class Noise(CommandTest):
         for (_, p), (_, q) in zip(rows, above):
             self.assertAlmostEqual(p + q, 1, places=13)
 
+    def test_points_and_quantiles_of_any_size(self):
+        # x / scale = 1e309 is no double. Gamma(0.95) sin(0.475 pi) / pi times its power.
+        tail = table(self.good("noise", "survival", "--alpha", 0.95, "--scale", 1e-3, "--x", 1e306))[0][1]
+        self.assertAlmostEqual(np.log(tail), np.log(0.32730968147875) - 0.95 * 309 * np.log(10), places=6)
+        for action, value in ("cdf", 1), ("pdf", tail * 0.95 / 1e306):
+            rows = table(self.good("noise", action, "--alpha", 0.95, "--scale", 1e-3, "--x", 1e306))
+            self.assertEqual(rows[0][1], value)
+        # The Cauchy quantile is -1 / (pi p), past the largest double.
+        rows = table(self.good("noise", "quantile", "--alpha", 1, "--x", "1e-310,3e-309"))
+        self.assertEqual(rows[0][1], -np.inf)
+        np.testing.assert_allclose(rows[1][1], -1 / np.pi / 3e-309, rtol=1e-12)
+
     def test_samples_depend_on_seed_and_place_alone(self):
         def sample(*options):
             return self.good("noise", "sample", "--alpha", 1.5, "-d", 3, *options)
