@@ -65,6 +65,7 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 
 // "inf" is a number here; NaN is not. Throws Error ("--tau is 'abc'; it must be a number.").
 [[nodiscard]] double to_number(std::string_view option, const std::string& text);
+// Also written with a power of ten, as in 1e6 or 1.5e3.
 [[nodiscard]] std::uint64_t to_whole_number(std::string_view option, const std::string& text,
                                             std::uint64_t min);
 // A number of threads; 0: one per core. More than 1024 is an Error.

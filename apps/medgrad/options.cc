@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <iostream>
+#include <optional>
 #include <span>
 
 #include "command.h"
@@ -130,6 +131,39 @@ class Parser final : public Options {
   std::vector<Given> given_;
 };
 
+// The digits of a whole number that may be written with a point and a power of ten: "1.5e3" has
+// 1500. Digits are moved, not numbers multiplied, so that nothing is rounded. Where it is far too
+// large for 64 bits there are only so many digits as are needed to see that.
+std::optional<std::string> whole_digits(std::string_view text) {
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+  std::string digits(text.substr(0, e));
+  int power = 0;
+  if (e < text.size()) {
+    std::string_view exponent = text.substr(e + 1);
+    if (exponent.starts_with('+') && exponent.size() > 1 && exponent[1] != '-')
+      exponent.remove_prefix(1);
+    const char* const end = exponent.data() + exponent.size();
+    const auto [stop, error] = std::from_chars(exponent.data(), end, power);
+    if (stop != end || error == std::errc::invalid_argument) return std::nullopt;
+    constexpr int kFar = 1'000'000;  // more digits than a command line has
+    if (error != std::errc()) power = exponent.starts_with('-') ? -kFar : kFar;
+    power = std::clamp(power, -kFar, kFar);
+  }
+  if (const std::size_t point = digits.find('.'); point != std::string::npos) {
+    power -= static_cast<int>(digits.size() - point - 1);
+    digits.erase(point, 1);
+  }
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  digits.erase(0, digits.find_first_not_of('0'));
+  if (digits.empty()) return "0";
+  for (; power < 0 && digits.back() == '0'; ++power) digits.pop_back();
+  if (power < 0) return std::nullopt;
+  constexpr int kTooMany = 21;  // digits; 2^64 has 20
+  digits.append(static_cast<std::size_t>(std::min(power, kTooMany)), '0');
+  return digits;
+}
+
 }  // namespace
 
 void Command::start(std::vector<std::string> arguments) { Parser(*this).run(std::move(arguments)); }
@@ -147,12 +181,14 @@ double to_number(std::string_view option, const std::string& text) {
 }
 
 std::uint64_t to_whole_number(std::string_view option, const std::string& text, std::uint64_t min) {
+  const std::optional<std::string> digits = whole_digits(text);
   std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc::result_out_of_range && stop == end)
-    throw Error(std::string(option) + " is '" + text + "', which is too large.");
-  if (error != std::errc() || stop != end || value < min) {
+  if (digits) {
+    const char* const end = digits->data() + digits->size();
+    if (std::from_chars(digits->data(), end, value).ec == std::errc::result_out_of_range)
+      throw Error(std::string(option) + " is '" + text + "', which is too large.");
+  }
+  if (!digits || value < min) {
     throw Error(std::string(option) + " is '" + text + "'; it must be a whole number, " +
                 std::to_string(min) + " or more.");
   }

@@ -53,6 +53,19 @@ class Noise(CommandTest):
         self.assertNotEqual(sample("-n", 10, "--stream", 1), sample("-n", 10))
         self.assertEqual(sample("-n", 0), b"")
 
+    def test_whole_numbers_may_have_a_power_of_ten(self):
+        def sample(n, seed=0):
+            return self.good("noise", "sample", "--alpha", 1.5, "-n", n, "--seed", seed)
+        for n in ("1.5e1", "15.0", "150e-1", "0.15E+2", "15e0", "00015"):
+            self.assertEqual(sample(n), sample(15), n)
+        self.assertEqual(sample("0e999999999999"), b"")
+        # Digits are kept that a double would lose.
+        self.assertEqual(sample(1, "1.8446744073709551615e19"), sample(1, 2**64 - 1))
+        for n in ("1.5", "1e-1", "-1e2", "1e", "e3", "1e+-3", "1.2.3e5", "0x10", ".", "1e1.5", " 1", "inf", "1e-999999999999"):
+            self.bad("-n is '.*'; it must be a whole number, 0 or more", "noise", "sample", "--alpha", 1, f"-n={n}")
+        for n in ("1.8446744073709551616e19", "1e20", "1e999999999999"):
+            self.bad("-n is '.*', which is too large", "noise", "sample", "--alpha", 1, "-n", n)
+
     def test_fit_finds_what_was_sampled(self):
         data = self.path("noise.npy")
         self.good("noise", "sample", "--alpha", 1.4, "--scale", 3, "-n", 20000, "--out", data)
