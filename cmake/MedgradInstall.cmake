@@ -30,15 +30,19 @@ if(TARGET medgrad_torch)
   install(EXPORT medgradTorchTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})
 endif()
 
-# An archive cannot name the libraries it needs, so whoever links one has to be told of Highway; a shared
-# library knows by itself.
+# An archive cannot name the libraries it needs, so whoever links one has to be told of Highway and zlib; a
+# shared library knows by itself.
+set(medgrad_pc_needs "libhwy")
+if(MEDGRAD_HAS_ZLIB)
+  string(APPEND medgrad_pc_needs " zlib")
+endif()
 get_target_property(medgrad_type medgrad TYPE)
 if(medgrad_type STREQUAL "STATIC_LIBRARY")
   set(medgrad_is_static TRUE)
-  set(medgrad_pc_links "Requires: libhwy\nLibs: -L\${libdir} -lmedgrad -pthread")
+  set(medgrad_pc_links "Requires: ${medgrad_pc_needs}\nLibs: -L\${libdir} -lmedgrad -pthread")
 else()
   set(medgrad_is_static FALSE)
-  set(medgrad_pc_links "Requires.private: libhwy\nLibs: -L\${libdir} -lmedgrad\nLibs.private: -pthread")
+  set(medgrad_pc_links "Requires.private: ${medgrad_pc_needs}\nLibs: -L\${libdir} -lmedgrad\nLibs.private: -pthread")
 endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/medgradConfig.cmake.in

@@ -27,15 +27,16 @@ class Aggregate final : public Command {
 
   void declare(Options& options) override {
     method_.declare(options);
-    options.arguments("FILE...", files_, "rows (.csv, .npy; - or nothing: standard input)");
+    options.arguments("FILE...", files_, kRowsHelp);
     options.value("--weights", weights_, "FILE", "a positive weight per row (default: all 1)");
     options.value("--center", center_, "FILE", "the vector to clip around (default: 0)");
     non_finite_.declare(options);
     options.value("--stats", stats_, "FILE",
                   "write iterations, certified gap, objective and what was not finite, as JSON");
     output_.declare(options);
+    output_.declare_header(options);
   }
-  std::string details() const override { return method_.help(); }
+  std::string details() const override { return method_.help() + files_help(); }
 
   void run(const Common& common) override {
     const SampleMethod method = method_.make();
@@ -48,6 +49,7 @@ class Aggregate final : public Command {
     if (!stats_.empty() && stats_ == output_.path())
       throw Error("--stats and --out both name " + stats_ + "; give them different files.");
     if (files_.empty()) files_.emplace_back("-");
+    hint_at_terminal(files_, common);
     const AnyMatrix any = read_matrix(files_);
     std::visit([&](const auto& matrix) { run_on(matrix, method, non_finite, common); }, any);
   }
@@ -58,15 +60,16 @@ class Aggregate final : public Command {
               const Common& common) const {
     const std::size_t n = matrix.n(), d = matrix.d();
     check_rows(method, n);
-    const std::vector<double> weights = read_weights(n);
-    const std::vector<T> center = read_center<T>(d);
+    std::vector<std::string> notes(matrix.notes().begin(), matrix.notes().end());
+    const std::vector<double> weights = read_weights(n, notes);
+    const std::vector<T> center = read_center<T>(d, notes);
     const auto pool = make_pool(common, n * d);
     const SampleOptions<T> options{.weights = weights,
                                    .center = center,
                                    .non_finite = non_finite,
                                    .pool = pool.get(),
                                    .objective = !stats_.empty()};
-    RowWriter writer = output_.open();
+    RowWriter writer = output_.open(matrix.columns(), source());
     std::optional<OutputFile> stats;
     if (!stats_.empty()) stats.emplace(stats_);
 
@@ -78,6 +81,7 @@ class Aggregate final : public Command {
       stats->commit();
     }
     writer.commit();
+    tell_notes(notes, common);
     if (info.nan + info.inf > 0) warn_non_finite(common, info.nan, info.inf);
     const std::string off = "the objective is above its optimum by at most " +
                             medgrad::app::text_of(info.gap) + " of itself.";
@@ -102,9 +106,11 @@ class Aggregate final : public Command {
     }
   }
 
-  [[nodiscard]] std::vector<double> read_weights(std::size_t n) const {
+  [[nodiscard]] std::vector<double> read_weights(std::size_t n,
+                                                 std::vector<std::string>& notes) const {
     if (weights_.empty()) return {};
-    auto weights = read_vector<double>(weights_, n, "there are " + std::to_string(n) + " rows");
+    auto weights =
+        read_vector<double>(weights_, n, "there are " + std::to_string(n) + " rows", &notes);
     for (std::size_t i = 0; i < n; ++i) {
       if (weights[i] > 0 && std::isfinite(weights[i])) continue;
       throw Error(weights_ + ": weight " + std::to_string(i + 1) + " is " +
@@ -116,10 +122,10 @@ class Aggregate final : public Command {
   }
 
   template <Real T>
-  [[nodiscard]] std::vector<T> read_center(std::size_t d) const {
+  [[nodiscard]] std::vector<T> read_center(std::size_t d, std::vector<std::string>& notes) const {
     if (center_.empty()) return {};
     const std::string row = "a row of " + files_.front() + " has " + std::to_string(d);
-    auto center = read_vector<T>(center_, d, row);
+    auto center = read_vector<T>(center_, d, row, &notes);
     if (const auto bad = first_non_finite(std::span<const T>(center))) {
       throw Error(non_finite_sentence(center_, *bad, static_cast<double>(center[*bad]),
                                       "the centre must be finite"));
@@ -137,9 +143,9 @@ class Aggregate final : public Command {
       if (options.non_finite == NonFinite::robust) throw Error(source() + ": " + error.what());
       for (std::size_t i = 0; i < matrix.n(); ++i) {
         if (const auto bad = first_non_finite(matrix.row(i))) {
-          throw Error(non_finite_sentence(matrix.where(i), *bad,
-                                          static_cast<double>(matrix.row(i)[*bad]),
-                                          "use --non-finite robust to aggregate all the same"));
+          throw Error(non_finite_sentence(
+              matrix.where(i), *bad, static_cast<double>(matrix.row(i)[*bad]),
+              "use --non-finite robust to aggregate all the same", matrix.columns()));
         }
       }
       throw;

@@ -62,6 +62,7 @@ class Doctor final : public Command {
                                      {"MEDGRAD_SIMD", forced},
                                      {"cores", build.cores},
                                      {"threads", threads},
+                                     {"gzip", build.gzip},
                                      {"torch", torch_runtime(threads)},
                                      {"mpi", false},
                                      {"python", false},
@@ -79,6 +80,7 @@ class Doctor final : public Command {
          build.simd + " in use; this machine and build have " + joined(build.simd_available)},
         {"MEDGRAD_SIMD", forced.empty() ? "not set: the best is taken" : forced},
         {"threads", std::to_string(threads) + " of " + std::to_string(build.cores) + " cores"},
+        {"gzip", build.gzip ? "gzipped files can be read" : kAbsent},
         {"MPI", kAbsent},
         {"Python", kAbsent},
         {"MEDGRAD_DATA", data.empty() ? "not set: it names the folder of the data" : data}};

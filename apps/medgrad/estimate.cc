@@ -26,7 +26,7 @@ class Estimate final : public Command {
 
   void declare(Options& options) override {
     method_.declare(options);
-    options.argument("FILE", file_, "rows (.csv, .npy; - or nothing: standard input)");
+    options.argument("FILE", file_, kRowsHelp);
     options.flag("--cold", cold_, "start every step from 0 instead of the last estimate");
     options.flag("--average", average_, "print the running average of the estimates");
     options.value("--start", start_, "FILE", "the vector to start from (default: 0)");
@@ -36,8 +36,9 @@ class Estimate final : public Command {
     options.value("--resume", resume_, "FILE",
                   "go on from a state that --save-state wrote, with its tau unless --tau is given");
     output_.declare(options);
+    output_.declare_header(options);
   }
-  std::string details() const override { return method_.help(); }
+  std::string details() const override { return method_.help() + files_help(); }
 
   void run(const Common& common) override {
     const OnlineMethod method = method_.make();
@@ -48,23 +49,28 @@ class Estimate final : public Command {
     if (!start_.empty() && !resume_.empty())
       throw Error("--start and --resume both say where to begin; give one of them.");
     output_.check();
-    RowReader reader(file_.empty() ? "-" : file_);
+    RowReader reader = open_rows(file_, common);
+    std::vector<std::string> notes;
     with_element_type(reader.element_type(), [&](auto zero) {
       using T = decltype(zero);
       const auto pool = make_pool(common, reader.dimension());
       OnlineEstimator<T> estimator(method, reader.dimension(), options);
       estimator.use(pool.get());
-      begin(estimator, reader.name());
+      begin(estimator, reader.name(), notes);
       follow(estimator, reader, common);
     });
+    tell_note(reader, common);
+    tell_notes(notes, common);
   }
 
  private:
   template <Real T>
-  void begin(OnlineEstimator<T>& estimator, const std::string& data) const {
+  void begin(OnlineEstimator<T>& estimator, const std::string& data,
+             std::vector<std::string>& notes) const {
     if (!start_.empty()) {
       const std::size_t d = estimator.dimension();
-      const auto m = read_vector<T>(start_, d, "a row of " + data + " has " + std::to_string(d));
+      const auto m =
+          read_vector<T>(start_, d, "a row of " + data + " has " + std::to_string(d), &notes);
       if (const auto bad = first_non_finite(std::span<const T>(m))) {
         throw Error(non_finite_sentence(start_, *bad, static_cast<double>(m[*bad]),
                                         "the starting vector must be finite"));
@@ -86,11 +92,13 @@ class Estimate final : public Command {
 
   template <Real T>
   void follow(OnlineEstimator<T>& estimator, RowReader& reader, const Common& common) const {
-    RowWriter writer = output_.open();
+    RowWriter writer = output_.open(reader.columns(), reader.name());
     reader.before_waiting([&writer] { writer.flush(); });
     std::optional<OutputFile> state;  // opened first: a wrong place is told before hours of work
     if (!save_.empty()) state.emplace(save_);
     const std::uint64_t every = every_.empty() ? 0 : to_whole_number("--every", every_, 1);
+    if (reader.rows() && every > 0)
+      writer.expect(*reader.rows() / every, reader.dimension(), kElementType<T>);
     const auto print = [&] { writer.write(average_ ? estimator.average() : estimator.estimate()); };
     std::size_t bad_components = 0, bad_rows = 0;
     {
@@ -129,7 +137,8 @@ class Estimate final : public Command {
       const auto bad = first_non_finite(std::span<const T>(row));
       if (!bad) throw;
       throw Error(non_finite_sentence(reader.where(), *bad, static_cast<double>(row[*bad]),
-                                      "use --non-finite robust to go on past such numbers"));
+                                      "use --non-finite robust to go on past such numbers",
+                                      reader.columns()));
     }
   }
 

@@ -44,7 +44,8 @@ class Noise final : public Command {
   void declare(Options& options) override {
     options.argument("ACTION", action_, "what to do (see above)");
     options.argument("FILE", file_,
-                     "points or data (.csv, .npy; - or nothing: standard input); not for sample");
+                     "points or data (.csv or .npy, also gzipped; - or nothing: standard input); "
+                     "not for sample");
     options.value("--x", x_, "LIST", "points between commas, instead of a file");
     options.value("-n", n_, "N", "sample: number of rows (default 1)");
     options.value("-d", d_, "D", "sample: length of a row (default 1)");
@@ -84,7 +85,7 @@ class Noise final : public Command {
  private:
   [[nodiscard]] NoiseModel model() const;
   void sample(const Common& common) const;
-  [[nodiscard]] std::vector<double> points(bool probabilities) const;
+  [[nodiscard]] std::vector<double> points(bool probabilities, const Common& common) const;
   void evaluate(const Function& function, const Common& common) const;
   void fit(const Common& common) const;
 
@@ -104,7 +105,7 @@ std::string Noise::details() const {
     }
     rows.emplace_back(entry.name, right);
   }
-  return "\nnoises, each with its parameters:\n" + columns(rows);
+  return "\nnoises, each with its parameters:\n" + columns(rows) + files_help();
 }
 
 NoiseModel Noise::model() const {
@@ -135,6 +136,7 @@ void Noise::sample(const Common& common) const {
       std::max<std::uint64_t>(1, (std::uint64_t{1} << 17) / d), std::max<std::uint64_t>(n, 1)));
   const auto pool = make_pool(common, block * d);
   RowWriter writer = output_.open(d);
+  writer.expect(n, d, ElementType::float64);
   {
     Progress progress(common, n);
     std::vector<double> rows(block * d);
@@ -151,7 +153,7 @@ void Noise::sample(const Common& common) const {
   writer.commit();
 }
 
-std::vector<double> Noise::points(bool probabilities) const {
+std::vector<double> Noise::points(bool probabilities, const Common& common) const {
   const auto check = [probabilities](const std::string& where, double p) {
     if (probabilities && !(p >= 0 && p <= 1))
       throw Error(where + ": " + text_of(p) + " is no probability; it must be from 0 to 1.");
@@ -167,10 +169,11 @@ std::vector<double> Noise::points(bool probabilities) const {
     }
     return x;
   }
-  RowReader reader(file_.empty() ? "-" : file_);
+  RowReader reader = open_rows(file_, common);
   std::vector<double> row(reader.dimension());
   while (reader.next(std::span<double>(row)))
     for (const double value : row) x.push_back(check(reader.where(), value));
+  tell_note(reader, common);
   return x;
 }
 
@@ -178,7 +181,7 @@ void Noise::evaluate(const Function& function, const Common& common) const {
   if (elliptical_ || (!model_.empty() && find_noise(model_).name != "stable"))
     throw Error(action_ + " is there for stable noise only.");
   const Stable law(std::get<StableParameters>(model()));
-  const std::vector<double> x = points(action_ == "quantile");
+  const std::vector<double> x = points(action_ == "quantile", common);
   std::vector<double> y(x.size());
   const auto pool = make_pool(common, std::size_t{1} << 16);
   if (action_ == "pdf") {
@@ -234,6 +237,7 @@ void Noise::fit(const Common& common) const {
   output_.refuse_npy("noise fit");
   const std::string files[] = {file_.empty() ? "-" : file_};
   if (!x_.empty()) throw Error("noise fit reads a FILE; it has no --x.");
+  hint_at_terminal(files, common);
   const AnyMatrix any = read_matrix(files);
   std::size_t nan = 0, inf = 0;
   const TailSummary summary = std::visit(
@@ -255,6 +259,9 @@ void Noise::fit(const Common& common) const {
         }
       },
       any);
+  const auto tell = [&] {
+    std::visit([&](const auto& matrix) { tell_notes(matrix.notes(), common); }, any);
+  };
   const auto lines = lines_of(summary, form_ == "S1" ? StableForm::S1 : StableForm::S0);
   if (output_.is_json()) {
     Json json = {{"form", form_}};
@@ -266,7 +273,8 @@ void Noise::fit(const Common& common) const {
     json["nan"] = nan;
     json["inf"] = inf;
     json["verdict"] = summary.verdict();
-    return write_file(output_.path(), json.dump(2) + "\n");
+    write_file(output_.path(), json.dump(2) + "\n");
+    return tell();
   }
   std::string text = "# what,estimate,low,high (95 % intervals; location in " + form_ + ")\n";
   for (const Line& line : lines) {
@@ -276,6 +284,7 @@ void Noise::fit(const Common& common) const {
     text += "\n";
   }
   write_file(output_.path(), text);
+  tell();
   if (nan + inf > 0) warn_non_finite(common, nan, inf);
   warn(common, summary.verdict());
 }

@@ -29,17 +29,18 @@ double required(const Parameter& parameter, const std::string& text, std::string
 template <class Map>
 void map_rows(const std::string& file, const RowOutput& output, const Common& common, Map map) {
   output.check();
-  RowReader reader(file.empty() ? "-" : file);
+  RowReader reader = open_rows(file, common);
   with_element_type(reader.element_type(), [&](auto zero) {
     using T = decltype(zero);
-    RowWriter writer = output.open();
+    RowWriter writer = output.open(reader.columns(), reader.name());
+    if (reader.rows()) writer.expect(*reader.rows(), reader.dimension(), kElementType<T>);
     reader.before_waiting([&writer] { writer.flush(); });
     Progress progress(common, reader.rows());
     std::vector<T> row(reader.dimension());
     while (reader.next(std::span<T>(row))) {
       if (const auto bad = first_non_finite(std::span<const T>(row))) {
         throw Error(non_finite_sentence(reader.where(), *bad, static_cast<double>(row[*bad]),
-                                        "only finite numbers can be taken"));
+                                        "only finite numbers can be taken", reader.columns()));
       }
       map(std::span<T>(row));
       writer.write(std::span<const T>(row));
@@ -47,6 +48,7 @@ void map_rows(const std::string& file, const RowOutput& output, const Common& co
     }
     writer.commit();
   });
+  tell_note(reader, common);
 }
 
 class Prox final : public Command {
@@ -58,11 +60,12 @@ class Prox final : public Command {
   std::string_view usage() const override { return "DISTANCE --tau T [options] [FILE]"; }
   void declare(Options& options) override {
     distance_.declare(options);
-    options.argument("FILE", file_, "rows (.csv, .npy; - or nothing: standard input)");
+    options.argument("FILE", file_, kRowsHelp);
     options.value("--tau", tau_, "T", describe(kTau));
     output_.declare(options);
+    output_.declare_header(options);
   }
-  std::string details() const override { return distance_.help(); }
+  std::string details() const override { return distance_.help() + files_help(); }
   void run(const Common& common) override {
     const AnyDistance distance = distance_.make();
     const double tau = required(kTau, tau_, name());
@@ -87,11 +90,13 @@ class Project final : public Command {
   }
   std::string_view usage() const override { return "--q Q --radius R [options] [FILE]"; }
   void declare(Options& options) override {
-    options.argument("FILE", file_, "rows (.csv, .npy; - or nothing: standard input)");
+    options.argument("FILE", file_, kRowsHelp);
     options.value("--q", q_, "Q", describe(kQ));
     options.value("--radius", radius_, "R", describe(kRadius));
     output_.declare(options);
+    output_.declare_header(options);
   }
+  std::string details() const override { return files_help(); }
   void run(const Common& common) override {
     const double q = required(kQ, q_, name());
     const double radius = required(kRadius, radius_, name());

@@ -2,18 +2,55 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
+#include "io/row_source.h"
 #include "medgrad/error.h"
 #include "method_choice.h"
 
 namespace medgrad::app {
+
+std::string files_help() {
+  return "\nfiles:\n" +
+         columns({{".csv",
+                   "rows of numbers between commas, semicolons, tabs or blanks, as in the first "
+                   "line; a header line, quotes, Windows line ends and # comments are understood"},
+                  {".npy",
+                   "two dimensions are rows, one is a single row; every real type, byte order and "
+                   "memory order is converted, with a note, to float32 or float64"},
+                  {".gz", "either of them, gzipped"}});
+}
+
+RowReader open_rows(const std::string& file, const Common& common) {
+  const std::string files[] = {file.empty() ? "-" : file};
+  hint_at_terminal(files, common);
+  return RowReader(files[0]);
+}
+
+void hint_at_terminal(std::span<const std::string> files, const Common& common) {
+  if (std::ranges::find(files, "-") != files.end() && ::isatty(STDIN_FILENO) == 1)
+    warn(common, "reading rows from standard input; end with Ctrl-D.");
+}
+
+void tell_notes(std::span<const std::string> notes, const Common& common) {
+  for (const std::string& note : notes) warn(common, note);
+}
+
+void tell_note(const RowReader& reader, const Common& common) {
+  if (const std::string note = reader.note(); !note.empty()) warn(common, note);
+}
 
 void RowOutput::declare(Options& options) {
   options.value(
       "--out", out_, "FILE",
       "write to FILE (.csv, .json or .npy), whole or not at all, instead of standard output");
   options.value("--format", format_, "F", "csv, json or npy (default: csv, or as FILE ends)");
+}
+
+void RowOutput::declare_header(Options& options) {
+  options.flag("--header", header_,
+               "begin CSV with the names of the columns, as the header line of FILE has them");
 }
 
 FileFormat RowOutput::format() const {
@@ -25,12 +62,20 @@ FileFormat RowOutput::format() const {
 }
 
 void RowOutput::check() const {
+  if (header_ && format() != FileFormat::csv)
+    throw Error("--header is for csv only; json and npy have no header line.");
   const bool to_stdout = out_.empty() || out_ == "-";
   if (format() == FileFormat::npy && to_stdout && ::isatty(STDOUT_FILENO) == 1)
     throw Error("--format npy is binary and not for a terminal; give a file with --out.");
 }
 
 RowWriter RowOutput::open(std::size_t dimension) const { return {path(), format(), dimension}; }
+
+RowWriter RowOutput::open(std::span<const std::string> names, const std::string& source) const {
+  if (header_ && names.empty()) throw Error("--header: " + source + " has no header line.");
+  if (!header_) names = {};
+  return {path(), format(), 0, names};
+}
 
 void RowOutput::refuse_npy(std::string_view what) const {
   if (format() == FileFormat::npy) throw Error(std::string(what) + " writes csv or json, not npy.");
@@ -66,9 +111,12 @@ void warn_non_finite(const Common& common, std::size_t nan, std::size_t inf) {
 }
 
 std::string non_finite_sentence(const std::string& where, std::size_t index, double value,
-                                const std::string& advice) {
+                                const std::string& advice, std::span<const std::string> names) {
   const std::string what = std::isnan(value) ? "nan" : text_of(value);
-  return where + ": component " + std::to_string(index + 1) + " is " + what + "; " + advice + ".";
+  const bool named = index < names.size() && !names[index].empty();
+  return where + ": component " + std::to_string(index + 1) +
+         (named ? " (" + internal::quoted(names[index]) + ")" : "") + " is " + what + "; " +
+         advice + ".";
 }
 
 }  // namespace medgrad::app

@@ -15,14 +15,31 @@
 
 namespace medgrad::app {
 
-// --out and --format.
+// What FILE arguments with rows are, for the help.
+inline constexpr const char* kRowsHelp =
+    "rows (.csv or .npy, also gzipped; - or nothing: standard input)";
+// The same at greater length, below the options.
+[[nodiscard]] std::string files_help();
+
+// The rows of FILE, or of standard input where it is empty; whoever sits at a terminal is told so.
+[[nodiscard]] RowReader open_rows(const std::string& file, const Common& common);
+// That hint, where one of the files is standard input.
+void hint_at_terminal(std::span<const std::string> files, const Common& common);
+// What was converted while reading.
+void tell_notes(std::span<const std::string> notes, const Common& common);
+void tell_note(const RowReader& reader, const Common& common);
+
+// --out and --format, and --header where the rows that are written have the columns of those read.
 class RowOutput {
  public:
   void declare(Options& options);
+  void declare_header(Options& options);
   // Checks both before anything is read or computed.
   void check() const;
   // `dimension`: the length of the rows, should there be none.
   [[nodiscard]] RowWriter open(std::size_t dimension = 0) const;
+  // With --header the names are written first; `source` is where they would have come from.
+  [[nodiscard]] RowWriter open(std::span<const std::string> names, const std::string& source) const;
   // For results that are no rows in JSON: is it asked for, and where to write it.
   [[nodiscard]] bool is_json() const { return format() == FileFormat::json; }
   // Throws Error where `what` is asked for as NPY, being no rows of numbers.
@@ -32,6 +49,7 @@ class RowOutput {
  private:
   [[nodiscard]] FileFormat format() const;
   std::string out_, format_;
+  bool header_ = false;
 };
 
 // --non-finite reject|robust.
@@ -78,8 +96,9 @@ template <Real T>
 }
 // "3 entries are NaN and 1 infinite."
 void warn_non_finite(const Common& common, std::size_t nan, std::size_t inf);
-// "data.csv:3: component 2 is nan; <advice>."
+// "data.csv:3: component 2 ('loss') is nan; <advice>."
 [[nodiscard]] std::string non_finite_sentence(const std::string& where, std::size_t index,
-                                              double value, const std::string& advice);
+                                              double value, const std::string& advice,
+                                              std::span<const std::string> names = {});
 
 }  // namespace medgrad::app

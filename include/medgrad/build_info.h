@@ -13,6 +13,7 @@ struct BuildInfo {
   std::string simd;        // the SIMD target in use, as MEDGRAD_SIMD may have asked for it
   std::vector<std::string> simd_available;  // best first
   unsigned cores = 0;
+  bool gzip = false;  // can gzipped files be read?
 };
 
 // Throws Error if MEDGRAD_SIMD names no target of this build and machine.

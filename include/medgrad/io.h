@@ -1,11 +1,11 @@
 // Vectors in and out of files: rows are vectors, one after the other, whatever the file's size.
 //
-// Read are text (numbers between commas or blanks, `#` comments) and NumPy's .npy (little-endian
-// float32 or float64, C order); written are CSV and JSON with the fewest digits that read back to
-// the same number, and .npy. A file that is written appears whole or not at all.
+// Read are text (CSV with or without a header line) and NumPy's .npy (any real type, byte order and
+// memory order), both also gzipped; written are CSV and JSON with the fewest digits that read back
+// to the same number, and .npy. A file that is written appears whole or not at all.
 //
 // What is wrong with a file is an Error of one sentence that names the file and the line, as in
-// "data.csv:3: 'abc' is not a number.".
+// "data.csv:3, column 2 ('loss'): 'abc' is not a number.".
 #pragma once
 
 #include <cstddef>
@@ -38,12 +38,25 @@ namespace internal {
 class RowSource;
 }
 
-// The rows of one file, in the memory of one row and a buffer.
+// The rows of one file, in the memory of a few rows and a buffer.
 //
-// A file is NPY if it begins as one (a name that ends in .npy must), and text otherwise. Text:
-// numbers between commas, blanks or tabs; `#` starts a comment; empty lines count for nothing; nan
-// and inf in any case are numbers here, what to do with them is for the caller to say. Too small a
-// number becomes 0, too large a one is an Error, and so is an empty field.
+// What a file is, its first bytes tell: gzip (its content is then looked at in the same way), NPY
+// (a name that ends in .npy or .npy.gz must be), and text otherwise.
+//
+// Text: `#` starts a comment, empty lines count for nothing, lines end as on Unix or Windows,
+// numbers may stand in quotes. The first line that is neither empty nor a comment decides two
+// things for the whole file:
+// - columns are separated by `;` where it has one, else by `,`, else by tabs, else by blanks; there
+//   may be blanks around every number;
+// - it is a header line, with the names of the columns, where it has words and no number.
+// nan and inf in any case are numbers here, what to do with them is for the caller to say. Too
+// small a number becomes 0. A number that is too large, one with a decimal comma, or an empty field
+// is an Error.
+//
+// NPY: two dimensions are rows, one is a single row, none a single row of one value. float16 and
+// float32 are read as float, float64, integers and bool as double; what is not native float32 or
+// float64 in C order is converted, and note() says so. Fortran order takes the memory of a block of
+// rows, and of everything where it comes compressed or through a pipe.
 class RowReader {
  public:
   // Opens the file ("-" is standard input) and looks at its beginning: a file without rows is an
@@ -61,6 +74,9 @@ class RowReader {
   [[nodiscard]] std::size_t dimension() const;            // of every row; at least 1
   [[nodiscard]] std::optional<std::size_t> rows() const;  // where the file says so up front (NPY)
 
+  // The names in the header line; empty where there is none.
+  [[nodiscard]] std::span<const std::string> columns() const;
+
   // The next row into `row`, of dimension() elements; false after the last one. A float64 that no
   // float can hold is an Error where T is float.
   template <Real T>
@@ -72,6 +88,10 @@ class RowReader {
   // Where the row came from that next() gave last: "data.csv:3" (a line, counted from 1), or
   // "data.npy, row 2" (also counted from 1).
   [[nodiscard]] std::string where() const;
+
+  // One sentence on what was converted so far, for people to see: "x.npy holds int64; it was read
+  // as float64, and 3 integers beyond 2^53 had to be rounded."; empty where nothing was.
+  [[nodiscard]] std::string note() const;
 
  private:
   template <Real T>
@@ -86,7 +106,8 @@ class RowReader {
 template <Real T>
 class Matrix {
  public:
-  explicit Matrix(std::span<RowReader> readers);  // all of the same dimension
+  // All of the same dimension, and with the same names where they have a header line.
+  explicit Matrix(std::span<RowReader> readers);
 
   [[nodiscard]] std::size_t n() const { return rows_.size(); }
   [[nodiscard]] std::size_t d() const { return d_; }
@@ -94,6 +115,9 @@ class Matrix {
   [[nodiscard]] std::span<const T> row(std::size_t i) const { return {rows_[i], d_}; }
   // Where row i came from, as RowReader::where().
   [[nodiscard]] std::string where(std::size_t i) const;
+  // The names in the header line, and RowReader::note() of the files that have one.
+  [[nodiscard]] std::span<const std::string> columns() const { return columns_; }
+  [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
  private:
   void take(RowReader& reader);
@@ -107,19 +131,22 @@ class Matrix {
     std::vector<std::size_t> lines;  // of text; empty for NPY
   };
   std::vector<Origin> origins_;
+  std::vector<std::string> columns_, notes_;
 };
 
 using AnyMatrix = std::variant<Matrix<float>, Matrix<double>>;
 
 // The rows of all files, which must agree in length: as float where all files are float32, else as
-// double. Little-endian .npy files are mapped, not read, so they may exceed the memory.
+// double. Plain .npy files in native order are mapped, not read, so they may exceed the memory.
 [[nodiscard]] AnyMatrix read_matrix(std::span<const std::string> paths);
 
 // The vector in a file: one row, or one value per row. Its length must be `expected`; `because`
-// says why in the Error: "x.csv has 2 values where <there are 4 rows>.".
+// says why in the Error: "x.csv has 2 values where <there are 4 rows>.". RowReader::note() is added
+// to `notes`.
 template <Real T>
 [[nodiscard]] std::vector<T> read_vector(const std::string& path, std::size_t expected,
-                                         std::string_view because);
+                                         std::string_view because,
+                                         std::vector<std::string>* notes = nullptr);
 
 // ---- Writing ------------------------------------------------------------------------------------
 
@@ -137,6 +164,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  // Throws Error where it is known that so many bytes do not fit on the disk.
+  void require(double bytes) const;
   void write(std::string_view bytes);
   void patch(std::size_t offset, std::string_view bytes);  // overwrites what has been written
   void flush();
@@ -167,7 +196,13 @@ void write_file(const std::string& path, std::string_view bytes);
 class RowWriter {
  public:
   // `dimension`, the length of the rows, matters where none is written: the shape of an empty NPY.
-  RowWriter(const std::string& path, FileFormat format, std::size_t dimension = 0);
+  // `names` are the header line of CSV; other formats have none.
+  RowWriter(const std::string& path, FileFormat format, std::size_t dimension = 0,
+            std::span<const std::string> names = {});
+
+  // Throws Error where that many rows do not fit on the disk: better now than when it is full. The
+  // size of NPY is known, that of text at least 2 characters per number.
+  void expect(std::size_t rows, std::size_t dimension, ElementType type) const;
 
   template <Real T>
   void write(std::span<const T> row);

@@ -26,7 +26,8 @@ BuildInfo build_info() {
           .build_type = MEDGRAD_BUILD_TYPE,
           .simd = kernels::simd_target(),
           .simd_available = kernels::simd_targets(),
-          .cores = std::thread::hardware_concurrency()};
+          .cores = std::thread::hardware_concurrency(),
+          .gzip = MEDGRAD_HAS_ZLIB != 0};
 }
 
 }  // namespace medgrad

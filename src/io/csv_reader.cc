@@ -1,14 +1,17 @@
 // Text with one vector per line.
 //
-// Numbers are parsed where they lie in the buffer; a line is never held as text, so that a line of
-// 1e8 numbers costs no more than the numbers. Only a number that touches the end of the buffer, or
-// that is unusual (a plus sign, out of range), takes the slow way through a complete token.
+// Numbers are parsed where they lie in the buffer; a line of them is never held as text, so that
+// 1e8 numbers cost no more than the numbers. Only a number that touches the end of the buffer, or
+// that is unusual (in quotes, with a plus sign, out of range), takes the slow way through a
+// complete token. The line with the names is held: it is there once.
 #include <algorithm>
 #include <charconv>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "core/text.h"
+#include "io/csv_dialect.h"
 #include "io/row_source.h"
 #include "medgrad/error.h"
 
@@ -17,8 +20,20 @@ namespace {
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
-constexpr bool ends_number(char c) { return c == ',' || is_blank(c) || ends_line(c) || c == '#'; }
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Ways to say that there is no value.
+constexpr std::string_view kMissing[] = {"NA", "N/A", "n/a", "na", "null", "NULL", "None", "NaT"};
+
+// "1,5" and the like: a number whose comma would have to be a point.
+bool has_decimal_comma(std::string text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos || !begins_like_a_number(text)) return false;
+  text[comma] = '.';
+  const std::size_t sign = text.starts_with('+') ? 1 : 0;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  return std::from_chars(text.data() + sign, end, value).ptr == end;
+}
 
 // Of a well-formed decimal number that a double cannot hold: is it too large, or too small? The
 // position of its first significant digit, the exponent included, tells.
@@ -41,9 +56,21 @@ bool is_too_large(std::string_view number) {
 class CsvRows final : public RowSource {
  public:
   explicit CsvRows(Input input) : RowSource(std::move(input)) {
-    if (input_.peek(kByteOrderMark.size()) == kByteOrderMark) input_.skip(kByteOrderMark.size());
-    dimension_ = read_line([this](std::size_t, double x) { first_.push_back(x); });
-    if (dimension_ == 0) throw Error(name() + " is empty: there are no rows.");
+    skip_byte_order_mark();
+    if (find_first_line()) {
+      const auto [line, complete] = peek_line();
+      const CsvDialect dialect = detect_dialect(line, complete);
+      separator_ = dialect.separator;
+      if (dialect.header) read_header();
+    }
+    const std::size_t count = read_line([this](std::size_t, double x) { first_.push_back(x); });
+    if (count == 0) {
+      throw Error(name() + (names_.empty() ? " is empty: there are no rows."
+                                           : " has a header but no rows below it."));
+    }
+    if (!names_.empty() && count != names_.size())
+      fail_length(count, "header has " + counted(names_.size(), "name"));
+    dimension_ = count;
   }
 
   std::size_t position() const override { return row_line_; }
@@ -60,18 +87,93 @@ class CsvRows final : public RowSource {
       if (i < d) row[i] = x;
     });
     if (count == 0) return false;
-    if (count != d) {
-      fail("the row has " + std::to_string(count) + (count == 1 ? " value" : " values") +
-           " where the rows before have " + std::to_string(d) + ".");
-    }
+    if (count != d) fail_length(count, "rows before have " + std::to_string(d));
     return true;
   }
 
  private:
-  static constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  // ---- The beginning ----------------------------------------------------------------------------
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(line_of(name(), row_line_) + ": " + what);
+  void skip_byte_order_mark() {
+    // As much as it takes to see a difference: a terminal may have sent two bytes and wait.
+    const auto begins_with = [this](std::string_view mark) {
+      return input_.peek(1) == mark.substr(0, 1) && input_.peek(mark.size()) == mark;
+    };
+    constexpr std::string_view kUtf8 = "\xEF\xBB\xBF";
+    if (begins_with(kUtf8)) input_.skip(kUtf8.size());
+    if (begins_with("\xFF\xFE") || begins_with("\xFE\xFF"))
+      throw Error(name() + " is text in UTF-16; save it as UTF-8.");
+  }
+
+  // Goes to the beginning of the first line that is neither empty nor a comment; false where there
+  // is none.
+  bool find_first_line() {
+    for (std::size_t blanks = 0;;) {
+      const std::string_view text = input_.peek().substr(0, Input::kLongestPeek);
+      while (blanks < text.size() && is_blank(text[blanks])) ++blanks;
+      if (blanks == text.size() && blanks < Input::kLongestPeek) {
+        if (!input_.more()) return false;
+        continue;
+      }
+      const char c = blanks < text.size() ? text[blanks] : ' ';
+      if (std::exchange(after_return_, false) && blanks == 0 && c == '\n') {
+        input_.skip(1);
+        continue;
+      }
+      if (c != '#' && !ends_line(c) && !is_blank(c)) return true;
+      input_.skip(std::exchange(blanks, 0));
+      if (c == '#') skip_comment();
+      if (ends_line(c)) end_line(c);
+    }
+  }
+
+  // The line that begins here, up to its end outside quotes; of a long one the beginning, and
+  // false.
+  std::pair<std::string_view, bool> peek_line() {
+    bool in_quotes = false, in_comment = false;
+    for (std::size_t at = 0;; ++at) {
+      if (at == Input::kLongestPeek) return {input_.peek().substr(0, at), false};
+      if (at == input_.peek().size() && !input_.more()) return {input_.peek(), true};
+      const char c = input_.peek()[at];
+      if (ends_line(c) && !in_quotes) return {input_.peek().substr(0, at), true};
+      if (static_cast<unsigned char>(c) < ' ' && !is_blank(c) && !ends_line(c)) {
+        throw Error(line_of(name(), line_) + ": " + quoted(std::string_view(&c, 1)) +
+                    " has no place in text; rows are read from .csv and .npy files.");
+      }
+      in_comment = in_comment || (c == '#' && !in_quotes);
+      in_quotes = in_quotes != (c == '"' && !in_comment);
+    }
+  }
+
+  void read_header() {
+    constexpr std::size_t kLongest = std::size_t{1} << 26;
+    row_line_ = line_;
+    std::string line;
+    bool in_quotes = false;
+    for (;;) {
+      if (input_.peek().empty() && !input_.more()) break;
+      const char c = input_.peek().front();
+      if (!in_quotes && (ends_line(c) || c == '#')) break;
+      if (in_quotes && c == '\n') ++line_;
+      if (c == '"') in_quotes = !in_quotes;
+      if (line.size() == kLongest) fail("the header line is longer than 64 MiB.");
+      line += c;
+      input_.skip(1);
+    }
+    if (in_quotes) fail("a quotation mark of the header line has no second one.");
+    for (CsvField& field : split_line(line, separator_)) names_.push_back(std::move(field.text));
+  }
+
+  // ---- Rows -------------------------------------------------------------------------------------
+
+  [[nodiscard]] bool ends_number(char c) const {
+    return c == separator_ || is_blank(c) || ends_line(c) || c == '#';
+  }
+
+  void end_line(char c) {
+    input_.skip(1);
+    after_return_ = c == '\r';
+    ++line_;
   }
 
   // Calls store(i, value) for the values of the next line that has any; their number, or 0 where
@@ -79,40 +181,65 @@ class CsvRows final : public RowSource {
   template <class Store>
   std::size_t read_line(Store store) {
     std::size_t count = 0;
-    bool after_comma = false;
+    bool has_value = false;  // has the field that we are in its value?
+    bool expected = false;   // must there be one?
     row_line_ = line_;
     for (;;) {
-      std::string_view text = input_.peek();
+      const std::string_view text = input_.peek();
       if (text.empty() && input_.more()) continue;
       const bool at_end = text.empty();
       const char c = at_end ? '\n' : text.front();
       // The second half of a CRLF: the first half has ended the line.
       const bool after_return = std::exchange(after_return_, false) && c == '\n' && !at_end;
-      if (after_return || is_blank(c)) {
+      if (after_return) {
+        input_.skip(1);
+      } else if (c == separator_ || is_blank(c)) {
+        if (c == separator_ && c != kBlanks) {
+          if (!has_value) fail_missing(count);
+          expected = true;
+          has_value = false;
+        }
         input_.skip(1);
       } else if (c == '#') {
         skip_comment();
-      } else if (c == ',') {
-        if (after_comma || count == 0) fail_empty_field();
-        after_comma = true;
-        input_.skip(1);
       } else if (!ends_line(c)) {
-        store(count++, read_number(text));
-        after_comma = false;
+        if (has_value && separator_ != kBlanks) fail_no_separator(count - 1);
+        has_value = read_numbers(text, count, store);
+        expected = !has_value && separator_ != kBlanks;
       } else {
-        if (after_comma) fail_empty_field();
+        if (expected && !has_value) fail_missing(count);
         if (at_end) return count;
-        input_.skip(1);
-        after_return_ = c == '\r';
-        ++line_;
+        end_line(c);
         if (count > 0) return count;
         row_line_ = line_;
       }
     }
   }
 
-  [[noreturn]] void fail_empty_field() const {
-    fail("a value is missing before or after a comma.");
+  // Numbers with exactly one separator between them, as far as they go; or one that is anything
+  // else. False where a separator was the last character.
+  template <class Store>
+  bool read_numbers(std::string_view text, std::size_t& count, Store& store) {
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const char* at = begin;
+    bool has_value = false;
+    while (at != end) {
+      double value = 0;
+      const auto [stop, error] = std::from_chars(at, end, value);
+      if (error != std::errc() || stop == end || !ends_number(*stop)) break;
+      store(count++, value);
+      has_value = *stop != separator_;
+      at = has_value ? stop : stop + 1;
+      if (has_value) break;
+    }
+    if (at == begin) {
+      const double value = text.front() == '"' ? quoted_number(count) : plain_number(count);
+      store(count++, value);
+      return true;
+    }
+    input_.skip(static_cast<std::size_t>(at - begin));
+    return has_value;
   }
 
   void skip_comment() {
@@ -124,51 +251,91 @@ class CsvRows final : public RowSource {
     }
   }
 
-  double read_number(std::string_view text) {
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop != end && ends_number(*stop)) {
-      input_.skip(static_cast<std::size_t>(stop - text.data()));
-      return value;
+  // The characters before the first one for which `ends` holds, however many reads it takes.
+  template <class Ends>
+  std::string_view peek_token(std::size_t column, Ends ends) {
+    for (std::size_t length = 0;; ++length) {
+      if (length == input_.peek().size() && !input_.more()) return input_.peek();
+      if (ends(input_.peek()[length])) return input_.peek().substr(0, length);
+      if (length + 1 == Input::kLongestPeek)
+        fail_not_a_number(column, input_.peek().substr(0, length + 1));
     }
-    return parse_token(take_token());
   }
 
-  // The characters up to the next separator, however many reads it takes.
-  std::string_view take_token() {
-    std::size_t length = 0;
-    for (;;) {
-      const std::string_view text = input_.peek();
-      while (length < text.size() && !ends_number(text[length])) ++length;
-      if (length < text.size()) break;
-      if (length >= Input::kLongestPeek) fail(quoted(text) + " is not a number.");
-      if (!input_.more()) break;
-    }
-    const std::string_view token = input_.peek().substr(0, length);
-    input_.skip(length);
-    return token;
+  double plain_number(std::size_t column) {
+    const std::string_view token = peek_token(column, [this](char c) { return ends_number(c); });
+    const double value = to_number(column, token);
+    input_.skip(token.size());
+    return value;
   }
 
-  double parse_token(std::string_view token) const {
+  double quoted_number(std::size_t column) {
+    input_.skip(1);
+    const std::string_view token =
+        peek_token(column, [](char c) { return c == '"' || ends_line(c); });
+    const bool closed = input_.peek().size() > token.size() && input_.peek()[token.size()] == '"';
+    if (!closed) fail_at(column, "a quotation mark has no second one in the same line.");
+    const std::size_t first = std::min(token.find_first_not_of(" \t"), token.size());
+    const std::size_t last = token.find_last_not_of(" \t");
+    const std::string_view number = token.substr(first, last + 1 - first);
+    if (number.empty()) fail_missing(column);
+    const double value = to_number(column, number);
+    input_.skip(token.size() + 1);
+    if (!peek_token(column, [this](char c) { return ends_number(c); }).empty())
+      fail_at(column, "something follows a quotation mark.");
+    return value;
+  }
+
+  double to_number(std::size_t column, std::string_view token) const {
     std::string_view number = token;
     if (number.starts_with('+') && number.size() > 1 && number[1] != '-') number.remove_prefix(1);
     double value = 0;
     const char* const end = number.data() + number.size();
     const auto [stop, error] = std::from_chars(number.data(), end, value);
-    if (stop != end || error == std::errc::invalid_argument) fail_not_a_number(token);
+    if (stop != end || error == std::errc::invalid_argument) fail_not_a_number(column, token);
     if (error == std::errc()) return value;
-    if (is_too_large(number)) fail(quoted(token) + " is too large for a float64.");
+    if (is_too_large(number)) fail_at(column, quoted(token) + " is too large for a float64.");
     return number.starts_with('-') ? -0.0 : 0.0;
   }
 
-  [[noreturn]] void fail_not_a_number(std::string_view token) const {
-    // Names of columns in the first line are the likely reason for a word there.
-    const bool header = dimension_ == 0 && first_.empty() && !is_digit(token.front());
-    fail(quoted(token) + " is not a number" + (header ? "; a header has to begin with #." : "."));
+  // ---- What can be wrong ------------------------------------------------------------------------
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(line_of(name(), row_line_) + ": " + what);
+  }
+
+  [[noreturn]] void fail_at(std::size_t column, const std::string& what) const {
+    throw Error(line_of(name(), row_line_) + ", " + column_of(column, names_) + ": " + what);
+  }
+
+  [[noreturn]] void fail_length(std::size_t count, const std::string& others) const {
+    fail("the row has " + counted(count, "value") + " where the " + others + ".");
+  }
+
+  [[noreturn]] void fail_missing(std::size_t column) const {
+    fail_at(column, "the value is missing; nan can stand for it.");
+  }
+
+  [[noreturn]] void fail_no_separator(std::size_t column) const {
+    fail_at(column, "only blanks stand between two values; this file separates columns by " +
+                        std::string(plural_of(separator_)) + ", and decimals need a point.");
+  }
+
+  [[noreturn]] void fail_not_a_number(std::size_t column, std::string_view token) const {
+    const bool first_row = dimension_ == 0 && names_.empty();
+    std::string why = ".";
+    if (has_decimal_comma(std::string(token))) {
+      why = "; decimals need a point instead of the comma.";
+    } else if (std::ranges::find(kMissing, token) != std::end(kMissing)) {
+      why = "; nan can stand for a missing value.";
+    } else if (first_row && !begins_like_a_number(token)) {
+      why = "; a header line has names only, or begins with #.";
+    }
+    fail_at(column, quoted(token) + " is not a number" + why);
   }
 
   std::size_t line_ = 1, row_line_ = 1;
+  char separator_ = kBlanks;
   bool after_return_ = false;
   std::vector<double> first_;  // read ahead to know the dimension
 };

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "io/gunzip.h"
 #include "medgrad/error.h"
 
 namespace medgrad::internal {
@@ -29,32 +30,47 @@ int open_or_throw(const std::string& path) {
   throw Error(path + " cannot be opened: " + std::generic_category().message(why) + ".");
 }
 
+// Compressed files that are no gzip: their first bytes, and what undoes them.
+struct Packed {
+  std::string_view magic, format, remedy;
+};
+constexpr Packed kPacked[] = {
+    {"\x28\xB5\x2F\xFD", "compressed with zstd", "decompress it first, as with unzstd"},
+    {{"\xFD\x37zXZ\0", 6}, "compressed with xz", "decompress it first, as with unxz"},
+    {"BZh91AY&SY", "compressed with bzip2", "decompress it first, as with bunzip2"},
+    {"PK\x03\x04", "a zip archive (.npz and .xlsx files are)",
+     "take the file with the rows out of it, or save it as .csv or .npy"}};
+
 }  // namespace
 
+Input::Input(std::string name, int file, std::span<const char> bytes, std::size_t chunk,
+             std::size_t capacity)
+    : name_(std::move(name)),
+      file_(file),
+      memory_(bytes),
+      chunk_(std::max<std::size_t>(chunk, 1)),
+      capacity_(capacity),
+      buffer_(std::make_unique_for_overwrite<char[]>(capacity)) {}
+
+// Delegating, so that the file is closed where the rest throws.
 Input::Input(const std::string& path)
-    : name_(path == "-" ? "standard input" : path),
-      file_(path == "-" ? STDIN_FILENO : open_or_throw(path)),
-      chunk_(kBuffer),
-      capacity_(kBuffer) {
+    : Input(path == "-" ? "standard input" : path, path == "-" ? STDIN_FILENO : open_or_throw(path),
+            {}, kBuffer, kBuffer) {
   struct stat status = {};
   const bool known = ::fstat(file_, &status) == 0;
-  if (known && S_ISDIR(status.st_mode)) {
-    if (file_ != STDIN_FILENO) ::close(file_);
+  if (known && S_ISDIR(status.st_mode))
     throw Error(name_ + " is a folder; a file with rows is needed.");
-  }
   // Standard input may be a regular file of which a part has been read already.
   if (known && S_ISREG(status.st_mode) && file_ != STDIN_FILENO)
     size_ = static_cast<std::uint64_t>(status.st_size);
-  buffer_ = std::make_unique_for_overwrite<char[]>(capacity_);
+  look_for_compression();
 }
 
 Input::Input(std::string name, std::span<const char> bytes, std::size_t chunk)
-    : name_(std::move(name)),
-      memory_(bytes),
-      chunk_(std::max<std::size_t>(chunk, 1)),
-      size_(bytes.size()),
-      capacity_(2 * kLongestPeek),
-      buffer_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
+    : Input(std::move(name), -1, bytes, chunk, 2 * kLongestPeek) {
+  size_ = bytes.size();
+  look_for_compression();
+}
 
 Input::~Input() {
   if (file_ > STDIN_FILENO) ::close(file_);
@@ -70,9 +86,34 @@ Input::Input(Input&& other) noexcept
       begin_(other.begin_),
       end_(other.end_),
       buffer_(std::move(other.buffer_)),
+      gunzip_(std::move(other.gunzip_)),
       before_waiting_(std::move(other.before_waiting_)) {}
 
+void Input::look_for_compression() {
+  // Byte by byte: whoever types at a terminal need not type more than it takes to see a difference.
+  const auto begins_with = [this](std::string_view magic) {
+    for (std::size_t n = 1; n <= magic.size(); ++n)
+      if (peek(n) != magic.substr(0, n)) return false;
+    return true;
+  };
+  for (const Packed& packed : kPacked) {
+    if (!begins_with(packed.magic)) continue;
+    throw Error(name_ + " is " + std::string(packed.format) + ", which cannot be read; " +
+                std::string(packed.remedy) + ".");
+  }
+  if (!begins_with(kGzipMagic)) return;
+  gunzip_ = std::make_unique<Gunzip>(name_, peek());
+  begin_ = end_ = 0;
+  size_.reset();
+}
+
 std::size_t Input::read_some(char* out, std::size_t n) {
+  if (!gunzip_) return read_raw(out, n);
+  return gunzip_->read({out, std::min(n, chunk_)},
+                       [this](std::span<char> raw) { return read_raw(raw.data(), raw.size()); });
+}
+
+std::size_t Input::read_raw(char* out, std::size_t n) {
   n = std::min(n, chunk_);
   if (file_ < 0) {
     n = std::min(n, memory_.size());

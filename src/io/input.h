@@ -1,4 +1,5 @@
-// Bytes of a file, of standard input or of memory, through one buffer.
+// Bytes of a file, of standard input or of memory, through one buffer. What is gzipped, which its
+// first bytes tell, is decompressed on the way.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +13,12 @@
 
 namespace medgrad::internal {
 
+class Gunzip;
+
 class Input {
  public:
-  // Throws Error if there is no such file, it is a folder, or it may not be read. "-" is stdin.
+  // Throws Error if there is no such file, it is a folder, it may not be read, or it is compressed
+  // in a way that cannot be undone here. "-" is stdin.
   explicit Input(const std::string& path);
   Input(std::string name, std::span<const char> bytes, std::size_t chunk);
   ~Input();
@@ -22,7 +26,7 @@ class Input {
   Input& operator=(Input&&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  // Bytes in all; unknown for pipes and devices.
+  // Bytes in all; unknown for pipes, devices and compressed files.
   [[nodiscard]] std::optional<std::uint64_t> size() const { return size_; }
   // Of a regular file, for mapping it; -1 otherwise.
   [[nodiscard]] int regular_file() const { return size_ ? file_ : -1; }
@@ -45,7 +49,12 @@ class Input {
   static constexpr std::size_t kLongestPeek = 4096;
 
  private:
+  Input(std::string name, int file, std::span<const char> bytes, std::size_t chunk,
+        std::size_t capacity);
+  // Decompresses from here on where the first bytes are gzip's.
+  void look_for_compression();
   [[nodiscard]] std::size_t read_some(char* out, std::size_t n);
+  [[nodiscard]] std::size_t read_raw(char* out, std::size_t n);
 
   std::string name_;
   int file_ = -1;
@@ -54,6 +63,7 @@ class Input {
   std::optional<std::uint64_t> size_;
   std::size_t capacity_, begin_ = 0, end_ = 0;
   std::unique_ptr<char[]> buffer_;
+  std::unique_ptr<Gunzip> gunzip_;
   std::function<void()> before_waiting_;
 };
 

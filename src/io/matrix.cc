@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text.h"
 #include "io/row_source.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
@@ -9,21 +10,36 @@
 namespace medgrad {
 namespace {
 
-std::string count_of(std::size_t n, const std::string& what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+// Columns are told apart by their place; names that contradict it mean that the files do not belong
+// together, or have their columns in another order.
+void check_names(const RowReader& first, const RowReader& reader) {
+  const auto expected = first.columns(), given = reader.columns();
+  for (std::size_t i = 0; i < std::min(expected.size(), given.size()); ++i) {
+    if (expected[i] == given[i]) continue;
+    throw Error(reader.name() + " names column " + std::to_string(i + 1) + " " +
+                internal::quoted(given[i]) + " where " + first.name() + " has " +
+                internal::quoted(expected[i]) + "; the columns must be the same.");
+  }
 }
 
 }  // namespace
 
 template <Real T>
 Matrix<T>::Matrix(std::span<RowReader> readers) {
+  const RowReader* named = nullptr;
   for (RowReader& reader : readers) {
     if (d_ == 0) d_ = reader.dimension();
     if (reader.dimension() != d_) {
-      throw Error(reader.name() + " has rows of " + count_of(reader.dimension(), "value") +
+      throw Error(reader.name() + " has rows of " + counted(reader.dimension(), "value") +
                   " where " + readers.front().name() + " has rows of " + std::to_string(d_) + ".");
     }
+    if (named != nullptr) check_names(*named, reader);
+    if (named == nullptr && !reader.columns().empty()) {
+      named = &reader;
+      columns_.assign(reader.columns().begin(), reader.columns().end());
+    }
     take(reader);
+    if (std::string note = reader.note(); !note.empty()) notes_.push_back(std::move(note));
   }
 }
 
@@ -80,8 +96,8 @@ AnyMatrix read_matrix(std::span<const std::string> paths) {
 }
 
 template <Real T>
-std::vector<T> read_vector(const std::string& path, std::size_t expected,
-                           std::string_view because) {
+std::vector<T> read_vector(const std::string& path, std::size_t expected, std::string_view because,
+                           std::vector<std::string>* notes) {
   RowReader reader(path);
   std::vector<T> values;
   std::vector<T> row(reader.dimension());
@@ -89,12 +105,14 @@ std::vector<T> read_vector(const std::string& path, std::size_t expected,
   // One row more than can be right is enough to know that it is wrong.
   for (; rows <= expected && reader.next(std::span<T>(row)); ++rows)
     values.insert(values.end(), row.begin(), row.end());
+  if (std::string note = reader.note(); notes != nullptr && !note.empty())
+    notes->push_back(std::move(note));
   if (rows > 1 && reader.dimension() > 1)
     throw Error(reader.name() + " has several rows; one vector is needed.");
   if (values.size() != expected) {
     const bool cut = rows > expected;  // there may be more that were not read
     throw Error(reader.name() + " has " + (cut ? "more than " : "") +
-                count_of(cut ? expected : values.size(), "value") + " where " +
+                counted(cut ? expected : values.size(), "value") + " where " +
                 std::string(because) + ".");
   }
   return values;
@@ -102,7 +120,9 @@ std::vector<T> read_vector(const std::string& path, std::size_t expected,
 
 template class Matrix<float>;
 template class Matrix<double>;
-template std::vector<float> read_vector(const std::string&, std::size_t, std::string_view);
-template std::vector<double> read_vector(const std::string&, std::size_t, std::string_view);
+template std::vector<float> read_vector(const std::string&, std::size_t, std::string_view,
+                                        std::vector<std::string>*);
+template std::vector<double> read_vector(const std::string&, std::size_t, std::string_view,
+                                         std::vector<std::string>*);
 
 }  // namespace medgrad

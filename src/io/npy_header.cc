@@ -1,7 +1,6 @@
 #include "io/npy_header.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -11,8 +10,6 @@
 
 namespace medgrad::internal {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "NPY data is used as it lies on disk.");
 
 // Reads the few Python literals that NumPy writes.
 class Literals {
@@ -108,14 +105,6 @@ std::string text_of(const std::vector<std::uint64_t>& shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-ElementType checked_type(const std::string& descr, const std::string& name) {
-  if (descr == "<f4") return ElementType::float32;
-  if (descr == "<f8") return ElementType::float64;
-  const std::string advice = "; save it as little-endian float32 or float64.";
-  if (descr.starts_with('>')) throw Error(name + " is big-endian (" + quoted(descr) + ")" + advice);
-  throw Error(name + " holds elements of type " + quoted(descr) + advice);
-}
-
 }  // namespace
 
 NpyHeader parse_npy_header(std::string_view text, const std::string& name) {
@@ -152,25 +141,61 @@ NpyHeader parse_npy_header(std::string_view text, const std::string& name) {
 }
 
 NpyShape checked_shape(const NpyHeader& header, const std::string& name) {
-  const ElementType type = checked_type(header.descr, name);
+  const NpyType type = npy_type(header.descr, name);
   const std::vector<std::uint64_t>& shape = header.shape;
-  if (shape.empty() || shape.size() > 2) {
+  if (shape.size() > 2) {
     throw Error(name + " has shape " + text_of(shape) +
                 "; one dimension (a single row) or two (rows) are needed.");
   }
   const std::uint64_t rows = shape.size() == 2 ? shape[0] : 1;
-  const std::uint64_t dimension = shape.back();
+  const std::uint64_t dimension = shape.empty() ? 1 : shape.back();
   if (rows == 0 || dimension == 0)
     throw Error(name + " is empty: there are no rows in shape " + text_of(shape) + ".");
-  // With one row or one column both orders are the same bytes.
-  if (header.fortran_order && rows > 1 && dimension > 1)
-    throw Error(name + " is in Fortran order; save it in C order (numpy.ascontiguousarray).");
   constexpr std::uint64_t kMostElements = std::numeric_limits<std::int64_t>::max() / 8;
   if (dimension > kMostElements / rows)
     throw Error(name + " has shape " + text_of(shape) + ", which is more than memory can hold.");
   return {.type = type,
           .rows = static_cast<std::size_t>(rows),
-          .dimension = static_cast<std::size_t>(dimension)};
+          .dimension = static_cast<std::size_t>(dimension),
+          // With one row or one column both orders are the same bytes.
+          .by_columns = header.fortran_order && rows > 1 && dimension > 1};
+}
+
+NpyStart read_npy_start(Input& input) {
+  const std::string& name = input.name();
+  const auto fail_short = [&name] {
+    throw Error(name + " is truncated: it ends within the NPY header.");
+  };
+  constexpr std::size_t kPrefix = kNpyMagic.size() + 2;  // magic and version
+  const std::string_view prefix = input.peek(kPrefix);
+  if (prefix.empty()) throw Error(name + " is empty: there are no rows.");
+  if (!prefix.starts_with(kNpyMagic)) {
+    throw Error(name + " is not an NPY file, as its name says: it does not begin with \\x93NUMPY.");
+  }
+  if (prefix.size() < kPrefix) fail_short();
+  const int major = static_cast<unsigned char>(prefix[6]);
+  const int minor = static_cast<unsigned char>(prefix[7]);
+  if (major < 1 || major > 3 || minor != 0) {
+    throw Error(name + " has NPY version " + std::to_string(major) + "." + std::to_string(minor) +
+                "; versions 1.0 to 3.0 can be read.");
+  }
+  input.skip(kPrefix);
+  const std::size_t width = major == 1 ? 2 : 4;
+  const std::string_view bytes = input.peek(width);
+  if (bytes.size() < width) fail_short();
+  std::size_t length = 0;
+  for (std::size_t i = width; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[i]);
+  input.skip(width);
+  // Real headers have about a hundred characters; a damaged length must not allocate gigabytes.
+  constexpr std::size_t kLongest = 1 << 20;
+  if (length > kLongest) {
+    throw Error(name + " has a malformed NPY header: a length of " + std::to_string(length) +
+                " bytes.");
+  }
+  std::string text(length, '\0');
+  if (input.read(text) < length) fail_short();
+  return {.shape = checked_shape(parse_npy_header(text, name), name),
+          .offset = kPrefix + width + length};
 }
 
 std::string make_npy_header(ElementType type, std::size_t rows, std::size_t dimension) {

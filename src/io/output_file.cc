@@ -1,11 +1,15 @@
 // Files that appear whole or not at all: written beside their final place, then renamed.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cassert>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -44,6 +48,16 @@ std::string followed(const std::string& path) {
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+// "3.2 GB", in the powers of ten that disks are sold by.
+std::string bytes_text(double bytes) {
+  constexpr std::string_view kUnits[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1000;
+  std::array<char, 32> digits = {};
+  std::snprintf(digits.data(), digits.size(), "%.3g ", bytes);
+  return digits.data() + std::string(kUnits[unit]);
 }
 
 // The name under which the system knows an open file that has none.
@@ -127,6 +141,16 @@ OutputFile::~OutputFile() {
   if (file_ >= 0 && file_ != direct_) ::close(file_);
   if (owns_direct_ && direct_ >= 0) ::close(direct_);
   if (!temporary_.empty() && !committed_) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::require(double bytes) const {
+  struct statvfs disk = {};
+  // File systems that do not know how large they are say 0 blocks.
+  if (kind_ != Kind::renamed || ::fstatvfs(file_, &disk) != 0 || disk.f_blocks == 0) return;
+  const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  if (bytes <= free) return;
+  throw Error(path_ + " cannot be written: it takes at least " + bytes_text(bytes) + ", and " +
+              bytes_text(free) + " are free on that disk.");
 }
 
 void OutputFile::write(std::string_view bytes) {

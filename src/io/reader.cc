@@ -10,33 +10,10 @@
 namespace medgrad {
 namespace internal {
 
-std::string line_of(const std::string& name, std::size_t line) {
-  return name + ":" + std::to_string(line);
-}
-
-std::string row_of(const std::string& name, std::size_t row) {
-  return name + ", row " + std::to_string(row + 1);
-}
-
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kMost = 40;
-  constexpr std::string_view hex = "0123456789abcdef";
-  std::string result = "'";
-  for (const char c : text.substr(0, kMost)) {
-    if (c >= ' ' && c <= '~') {
-      result += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      result += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
-    }
-  }
-  return result + (text.size() > kMost ? "...'" : "'");
-}
-
 namespace {
 
 std::unique_ptr<RowSource> open(Input input) {
-  const bool named_npy = input.name().ends_with(".npy");
+  const bool named_npy = input.name().ends_with(".npy") || input.name().ends_with(".npy.gz");
   // A first byte that is not the magic's settles it: whoever types at a terminal need not fill six.
   const bool is_npy = input.peek(1) == kNpyMagic.substr(0, 1);
   return named_npy || is_npy ? open_npy(std::move(input)) : open_csv(std::move(input));
@@ -56,6 +33,9 @@ const std::string& RowReader::name() const { return source_->name(); }
 ElementType RowReader::element_type() const { return source_->element_type(); }
 std::size_t RowReader::dimension() const { return source_->dimension(); }
 std::optional<std::size_t> RowReader::rows() const { return source_->rows(); }
+
+std::span<const std::string> RowReader::columns() const { return source_->columns(); }
+std::string RowReader::note() const { return source_->note(); }
 
 void RowReader::before_waiting(std::function<void()> call) {
   source_->before_waiting(std::move(call));
@@ -83,7 +63,8 @@ bool RowReader::next(std::span<T> row) {
       if (std::isinf(row[i]) && !std::isinf(x)) {
         std::string value;
         append_number(value, x);
-        throw Error(where() + ": " + value + " is too large for a float32.");
+        throw Error(where() + ", " + internal::column_of(i, columns()) + ": " + value +
+                    " is too large for a float32.");
       }
     }
   }

@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/input.h"
 #include "medgrad/io.h"
@@ -23,6 +25,10 @@ class RowSource {
   [[nodiscard]] const std::string& name() const { return input_.name(); }
   [[nodiscard]] ElementType element_type() const { return type_; }
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
+  // As the file's header line has them; empty where there is none.
+  [[nodiscard]] std::span<const std::string> columns() const { return names_; }
+  // One sentence on what has been changed while reading so far; empty where nothing was.
+  [[nodiscard]] virtual std::string note() const { return {}; }
   void before_waiting(std::function<void()> call) { input_.before_waiting(std::move(call)); }
   // Line (text) or row (NPY) that next() gave last.
   [[nodiscard]] virtual std::size_t position() const = 0;
@@ -36,6 +42,7 @@ class RowSource {
   Input input_;
   ElementType type_ = ElementType::float64;
   std::size_t dimension_ = 0;
+  std::vector<std::string> names_;
 };
 
 [[nodiscard]] std::unique_ptr<RowSource> open_csv(Input input);
@@ -44,7 +51,9 @@ class RowSource {
 // How messages name a place in a file; lines and rows are counted from 1.
 [[nodiscard]] std::string line_of(const std::string& name, std::size_t line);
 [[nodiscard]] std::string row_of(const std::string& name, std::size_t row);
-// The user's text in a message: in quotes, shortened, with what is not printable ASCII escaped.
+// "column 3 ('loss')", or "column 3" where it has no name; counted from 1.
+[[nodiscard]] std::string column_of(std::size_t column, std::span<const std::string> names);
+// The user's text in a message: in quotes, shortened, with what cannot be printed escaped.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";

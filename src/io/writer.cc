@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "io/csv_dialect.h"
 #include "io/npy_header.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
@@ -23,8 +24,14 @@ void append_number(std::string& text, T value) {
   text.append(digits, end);
 }
 
-RowWriter::RowWriter(const std::string& path, FileFormat format, std::size_t dimension)
-    : format_(format), out_(path, format == FileFormat::npy), dimension_(dimension) {}
+RowWriter::RowWriter(const std::string& path, FileFormat format, std::size_t dimension,
+                     std::span<const std::string> names)
+    : format_(format), out_(path, format == FileFormat::npy), dimension_(dimension) {
+  if (names.empty() || format != FileFormat::csv) return;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out_.write((i > 0 ? "," : "") + internal::header_field(names[i]));
+  out_.write("\n");
+}
 
 void RowWriter::npy_header(ElementType type, std::size_t dimension) {
   const std::string header = internal::make_npy_header(type, rows_, dimension);
@@ -33,6 +40,13 @@ void RowWriter::npy_header(ElementType type, std::size_t dimension) {
   } else {
     out_.patch(0, header);
   }
+}
+
+void RowWriter::expect(std::size_t rows, std::size_t dimension, ElementType type) const {
+  const double least = format_ != FileFormat::npy     ? 2
+                       : type == ElementType::float32 ? sizeof(float)
+                                                      : sizeof(double);
+  out_.require(static_cast<double>(rows) * static_cast<double>(dimension) * least);
 }
 
 template <Real T>

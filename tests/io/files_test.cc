@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "io/temporary_folder.h"
@@ -145,6 +146,44 @@ TEST(RowWriter, PlacesThatCannotBeWrittenAreErrorsAtOnce) {
             "x.xls does not say what format to write; it has to end in .csv, .json or .npy.");
 }
 
+TEST(RowWriter, NamesAreWrittenSoThatTheyReadBack) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> names = {"",           "loss", "a b",       "x,y",
+                                          "say \"hi\"", "#1",   "two\nlines"};
+  const std::vector<double> row(names.size(), 1);
+  {
+    RowWriter writer(folder / "x.csv", FileFormat::csv, 0, names);
+    writer.write(std::span<const double>(row));
+    writer.commit();
+  }
+  EXPECT_EQ(content(folder / "x.csv"),
+            ",loss,\"a b\",\"x,y\",\"say \"\"hi\"\"\",\"#1\",\"two\nlines\"\n1,1,1,1,1,1,1\n");
+  const RowReader reader(folder / "x.csv");
+  EXPECT_EQ(std::vector<std::string>(reader.columns().begin(), reader.columns().end()), names);
+}
+
+TEST(RowWriter, WhatCannotFitOnTheDiskIsAnErrorAtOnce) {
+  const TemporaryFolder folder;
+  const std::size_t rows = 1'000'000'000'000'000;
+  const auto expect = [&](const std::string& name, std::size_t n, std::size_t d, ElementType type) {
+    return error_of([&] { RowWriter(folder / name, format_of(name)).expect(n, d, type); });
+  };
+  const std::string begin = " cannot be written: it takes at least ",
+                    end = " are free on that disk.";
+  for (const auto& [name, type, size] : {std::tuple{"x.npy", ElementType::float64, "80 PB"},
+                                         std::tuple{"x.npy", ElementType::float32, "40 PB"},
+                                         std::tuple{"x.csv", ElementType::float64, "20 PB"}}) {
+    const std::string sentence = expect(name, rows, 10, type);
+    EXPECT_TRUE(sentence.starts_with(folder / name + begin + size + ", and ")) << sentence;
+    EXPECT_TRUE(sentence.ends_with(end)) << sentence;
+    EXPECT_EQ(expect(name, 1000, 10, type), "no error");
+  }
+  // Products beyond 64 bits are as impossible as others; what is no file has no limit.
+  EXPECT_NE(expect("x.npy", ~std::size_t{0}, ~std::size_t{0}, ElementType::float64), "no error");
+  RowWriter("/dev/null", FileFormat::csv).expect(rows, 10, ElementType::float64);
+  EXPECT_EQ(folder.files(), 0U);
+}
+
 TEST(RowReader, FilesThatCannotBeReadAreErrors) {
   const TemporaryFolder folder;
   EXPECT_EQ(error_of([&] { RowReader r(folder / "none.csv"); }),
@@ -184,6 +223,19 @@ TEST(ReadMatrix, RowsOfDifferentLengthAreAnError) {
   const std::string paths[] = {folder.file("a.csv", "1,2\n"), folder.file("b.csv", "1\n")};
   EXPECT_EQ(error_of([&] { (void)read_matrix(paths); }),
             paths[1] + " has rows of 1 value where " + paths[0] + " has rows of 2.");
+}
+
+TEST(ReadMatrix, NamesMustAgree) {
+  const TemporaryFolder folder;
+  const std::string a = folder.file("a.csv", "x,y\n1,2\n"), b = folder.file("b.csv", "3,4\n"),
+                    c = folder.file("c.csv", "x;y\n5;6\n"), d = folder.file("d.csv", "y,x\n7,8\n");
+  const std::string same[] = {b, a, c};
+  const auto matrix = std::get<Matrix<double>>(read_matrix(same));
+  EXPECT_EQ(table_of(matrix), (std::vector<std::vector<double>>{{3, 4}, {1, 2}, {5, 6}}));
+  EXPECT_EQ(matrix.columns()[1], "y");
+  const std::string different[] = {b, a, d};
+  EXPECT_EQ(error_of([&] { (void)read_matrix(different); }),
+            d + " names column 1 'y' where " + a + " has 'x'; the columns must be the same.");
 }
 
 TEST(ReadVector, TakesARowOrAColumnOfTheRightLength) {
