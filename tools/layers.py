@@ -21,6 +21,7 @@ SEARCHED = ("include", "src", "apps/medgrad", "tests")
 OUTSIDE = {
     r"hwy/": ("src/kernels", "src/noise", "tests/kernels", "tests/noise"),
     r"unicode/": ("src/text",),
+    r"zlib\.h": ("src/io",),
     r"(torch|ATen|c10)/": ("src/torch", "src/language", "apps/medgrad/torch", "include/medgrad/torch",
                            "tests/torch", "tests/language", "bench", "examples/torch"),
     r"CLI/": ("apps/medgrad",),
