@@ -90,7 +90,7 @@ StablePoint Law::solve(double log_p, bool above) const {
   };
   // With this sign the probability grows with w.
   const double sign = (above ? -1 : 1) * (side < 0 ? -1 : 1);
-  double low = -kReach, high = kReach, w = 0;
+  double low = -kReach, high = kReach, w = 0, before = kInf;
   bool last = false;
   for (int i = 0; i < 200; ++i) {
     const StablePoint p = place(w);
@@ -102,8 +102,11 @@ StablePoint Law::solve(double log_p, bool above) const {
     // Not too far at once: log P bends where the body meets a tail.
     const double size = std::max(1.0, std::fabs(w)), reach = 2 + std::fabs(w);
     double next = w - std::clamp(excess / slope, -reach, reach);
-    // Deep in a light tail the density says nothing any more: halve the bracket.
-    const bool stuck = std::fabs(excess) > 1e-3 && std::fabs(next - w) < 1e-6 * size;
+    // Deep in a light tail the density says nothing any more, and where a light tail meets a heavy
+    // one Newton's steps may lead to and fro: halve the bracket.
+    const bool stuck = std::fabs(excess) > 1e-3 &&
+                       (std::fabs(next - w) < 1e-6 * size || std::fabs(excess) > before / 2);
+    before = std::fabs(excess);
     if (stuck || !(next >= low && next <= high)) next = low + (high - low) / 2;
     const double moved = std::fabs(next - w);
     w = next;

@@ -175,6 +175,14 @@ TEST(Stable, QuantilesInvert) {
       EXPECT_EQ(stable.survival_quantile(0), stable.upper());
     }
   }
+  // Where the body of an all but Gaussian law meets its tail, log P has a corner.
+  for (const double alpha : {2 - 3e-16, 2 - 1e-10, 1.9999}) {
+    for (double x = -5; x > -30; x -= 0.05) {
+      SCOPED_TRACE(::testing::PrintToString(alpha) + " " + std::to_string(x));
+      const Stable stable = s0(alpha, 0);
+      expect_relative(stable.quantile(stable.cdf(x)), x, 1e-8);
+    }
+  }
   // Next to the end of a support, relative to it.
   const Stable levy = s1(0.5, 1), half = s1(0.7, 1), mirrored = s1(0.7, -1);
   EXPECT_EQ(levy.lower(), 0);
