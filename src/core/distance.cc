@@ -31,7 +31,7 @@ double largest(std::span<const T> x) {
 template <Real T>
 void scale(const kernels::Factor& factor, std::span<const T> x, std::span<T> out) {
   for (std::size_t i = 0; i < x.size(); ++i) {
-    out[i] = static_cast<T>(factor.f * (factor.s * at(x, i)));
+    out[i] = static_cast<T>(factor.times(at(x, i)));
   }
 }
 
@@ -39,7 +39,7 @@ void scale(const kernels::Factor& factor, std::span<const T> x, std::span<T> out
 template <Real T>
 void without(const kernels::Factor& factor, std::span<const T> x, std::span<T> out) {
   for (std::size_t i = 0; i < x.size(); ++i) {
-    out[i] = static_cast<T>(at(x, i) - factor.f * (factor.s * at(x, i)));
+    out[i] = static_cast<T>(at(x, i) - factor.times(at(x, i)));
   }
 }
 
@@ -147,17 +147,19 @@ void Lp::prox(double tau, std::span<const T> x, std::span<T> out) const {
 template <Real T>
 void Lp::subgradient(std::span<const T> x, std::span<T> out) const {
   if (p_ == 1) return sign_of(x, out);
-  const double r = norm(p_, x);
+  const double max = largest(x);
   if (std::isinf(p_)) {
-    const auto count = std::count_if(x.begin(), x.end(), [&](T v) { return std::fabs(v) == r; });
+    const auto count = std::count_if(x.begin(), x.end(), [&](T v) { return std::fabs(v) == max; });
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const bool on = std::fabs(at(x, i)) == r && r > 0;
+      const bool on = std::fabs(at(x, i)) == max && max > 0;
       out[i] = static_cast<T>(on ? std::copysign(1.0 / static_cast<double>(count), at(x, i)) : 0.0);
     }
     return;
   }
+  // In units of the largest entry: the norm itself may be beyond the largest double.
+  const double r = max > 0 ? relative_norm(p_, x, max) : 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double share = r > 0 ? std::pow(std::fabs(at(x, i)) / r, p_ - 1) : 0.0;
+    const double share = r > 0 ? std::pow(std::fabs(at(x, i)) / max / r, p_ - 1) : 0.0;
     out[i] = static_cast<T>(std::copysign(x[i] != 0 ? share : 0.0, at(x, i)));
   }
 }

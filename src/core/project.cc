@@ -202,7 +202,7 @@ void project(double q, double radius, std::span<const T> x, const Use& use) {
     const kernels::ScaledNorm r = scaled_norm(x);
     const kernels::Factor factor = r.value == 0 ? kernels::Factor{1, 1} : clip_to(radius, r).factor;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      use(i, factor.f * (factor.s * static_cast<double>(x[i])));
+      use(i, factor.times(static_cast<double>(x[i])));
     }
   } else if (norm(q, x) <= radius) {
     for (std::size_t i = 0; i < x.size(); ++i) use(i, static_cast<double>(x[i]));

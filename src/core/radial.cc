@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "medgrad/thread_pool.h"
 
@@ -10,15 +9,17 @@ namespace medgrad {
 
 using kernels::ScaledNorm;
 
-// Brings the norm to [1, 2) first; below 2^-1022 as far as powers of two go. A radius near the
-// largest double over a norm near the smallest is cut to the largest factor: infinity times a
-// component that is 0 would be no number.
 RadialStep scale_far(double radius, const ScaledNorm& norm) {
-  const int exponent = std::ilogb(norm.value) - std::ilogb(norm.scale);
-  const double scale = std::ldexp(1.0, std::min(-exponent, 1022));
-  const double scaled = norm.value * std::ldexp(1.0, std::ilogb(scale) - std::ilogb(norm.scale));
-  return {{std::min(radius / scaled, std::numeric_limits<double>::max()), scale},
-          radius / norm.get()};
+  int of_radius = 0, of_value = 0;
+  const double mantissa = std::frexp(radius, &of_radius) / std::frexp(norm.value, &of_value);
+  const int exponent = of_value - std::ilogb(norm.scale);  // of |v|
+  const double share = std::ldexp(mantissa, of_radius - exponent);
+  // Small vectors: both may be denormal, the quotient is not.
+  if (norm.scale >= 1 && share > 1 / kFactorRoom && share < kFactorRoom) return {{share, 1}, share};
+  // Brings the norm to [1, 2) first, in two steps where it is below 2^-1022.
+  const int all = 1 - exponent, up = std::min(all, 1022);
+  return {{std::ldexp(mantissa, of_radius - 1), std::ldexp(1.0, up), std::ldexp(1.0, all - up)},
+          share};
 }
 
 template <Real T>

@@ -4,6 +4,8 @@
 // than |v|; so is the subgradient step. This file has those factors, safe against overflow.
 #pragma once
 
+#include <limits>
+
 #include "kernels/step.h"
 #include "medgrad/distance.h"
 
@@ -13,7 +15,7 @@ namespace medgrad {
 // what a step on an unbounded quadratic would do.
 struct RadialStep {
   kernels::Factor factor;
-  double share = 1;  // factor.f * factor.s; may round to 0
+  double share = 1;  // the factor as one number; may round to 0
   bool clipped = false;
 };
 
@@ -23,14 +25,16 @@ struct RadialStep {
   return norm.value <= bound * norm.scale;
 }
 
+// Factors between its inverse and this are used as they are.
+inline constexpr double kFactorRoom = 0x1p900;
+
 // scale_to() where the quotient or the norm is near the ends of the range.
 [[nodiscard]] RadialStep scale_far(double radius, const kernels::ScaledNorm& norm);
 
 // radius / |v|, so that the scaled v has norm `radius`; |v| > 0.
 [[nodiscard]] inline RadialStep scale_to(double radius, const kernels::ScaledNorm& norm) {
-  constexpr double kRoom = 0x1p900;
   const double plain = radius / norm.value;
-  if (norm.scale == 1 && plain > 1 / kRoom && plain < kRoom) return {{plain, 1}, plain};
+  if (norm.scale == 1 && plain > 1 / kFactorRoom && plain < kFactorRoom) return {{plain, 1}, plain};
   return scale_far(radius, norm);
 }
 
@@ -39,6 +43,14 @@ struct RadialStep {
   RadialStep step = scale_to(radius, norm);
   step.clipped = true;
   return step;
+}
+
+// The same for a radius mu tau that may overflow. Where it does, and |v| >= mu, the quotient is a
+// number of moderate size.
+[[nodiscard]] inline RadialStep cut_to(double mu, double tau, const kernels::ScaledNorm& norm) {
+  if (mu * tau <= std::numeric_limits<double>::max()) return cut_to(mu * tau, norm);
+  const double f = tau / norm.value * (mu * norm.scale);
+  return {{f, 1}, f, true};
 }
 
 // min(1, radius / |v|): the projection onto the 2-ball.
@@ -58,8 +70,8 @@ struct RadialStep {
 }
 [[nodiscard]] inline RadialStep prox_step(const Huber& huber, double tau,
                                           const kernels::ScaledNorm& norm) {
-  if (at_most(norm, huber.mu() * (1 + tau))) return prox_step(Squared{}, tau, norm);
-  return cut_to(huber.mu() * tau, norm);
+  if (norm.value <= huber.mu() * norm.scale * (1 + tau)) return prox_step(Squared{}, tau, norm);
+  return cut_to(huber.mu(), tau, norm);
 }
 
 // -tau u for u in the subdifferential at -v = f v, f =
@@ -78,7 +90,7 @@ struct RadialStep {
 [[nodiscard]] inline RadialStep subgradient_step(const Huber& huber, double tau,
                                                  const kernels::ScaledNorm& norm) {
   if (at_most(norm, huber.mu())) return {{tau, 1}, tau};
-  return cut_to(tau * huber.mu(), norm);
+  return cut_to(huber.mu(), tau, norm);
 }
 
 // |x|_2 over one span.

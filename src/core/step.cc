@@ -163,27 +163,39 @@ class Step {
 
   // L1: every component by itself, one pass.
   StepInfo componentwise(double tau) {
-    if (short_) {
+    if (short_ && kernels::ordinary_tau<T>(tau)) {
       const Seen done = subgradient_ ? kernels::sign_short(only_run(), mode_, tau)
                                      : kernels::clamp_short(only_run(), mode_, tau);
       if (done.ordinary) {
-        return moved_by(tau, std::sqrt(done.squares), done.moved, done.clipped, 0);
+        return moved_by(tau, {std::sqrt(done.squares), 1}, done.moved, done.clipped, 0);
       }
     }
     reject_by_scan();
     const Totals done = pass([&](const Run<T>& run, Tally& t) {
       subgradient_ ? kernels::sign(run, mode_, tau, t) : kernels::clamp(run, mode_, tau, t);
     });
-    return moved_by(tau, done.squares.norm().get(), done.moved, done.clipped, done.non_finite());
+    return moved_by(tau, done.squares.norm(), done.moved, done.clipped, done.non_finite());
   }
 
-  // `moved` is the sum of ((m_new - m) / tau)^2, `clipped` counts components.
-  [[nodiscard]] StepInfo moved_by(double tau, double norm, double moved, std::uint64_t clipped,
-                                  std::size_t non_finite) const {
+  // `moved` is the sum of ((m_new - m) move_unit)^2, `clipped` counts components.
+  [[nodiscard]] StepInfo moved_by(double tau, const ScaledNorm& norm, double moved,
+                                  std::uint64_t clipped, std::size_t non_finite) const {
     const bool whole = clipped == 0 && !subgradient_;
-    const double kept = whole || norm == 0 ? 0 : 1 - std::sqrt(moved) * (tau / norm);
+    const ScaledNorm step{std::sqrt(moved), kernels::move_unit<T>(tau)};
+    const double kept = whole ? 0 : 1 - quotient(1, step, norm);
     const double share = size_ == 0 ? 0 : static_cast<double>(clipped) / static_cast<double>(size_);
-    return info(norm, kept, share, non_finite);
+    return info(norm.get(), kept, share, non_finite);
+  }
+
+  // factor a / b of two norms, 0 where a is: they and their quotients may be far outside the range
+  // where factor a / b is inside.
+  [[nodiscard]] static double quotient(double factor, const ScaledNorm& a, const ScaledNorm& b) {
+    if (a.value == 0) return 0;
+    int of_factor = 0, of_a = 0, of_b = 0;
+    const double mantissa =
+        std::frexp(factor, &of_factor) * std::frexp(a.value, &of_a) / std::frexp(b.value, &of_b);
+    return std::ldexp(mantissa,
+                      of_factor + of_a - of_b + std::ilogb(b.scale) - std::ilogb(a.scale));
   }
 
   // Anything else: the increment is gathered, transformed as a whole and added. For norms through
@@ -201,30 +213,31 @@ class Step {
     } else {
       transform_by_user(distance, tau, v, space.last(size_));
     }
-    const double moved = scaled_norm(std::span<const T>(v)).get();
-    each_run([&](const Run<T>& run, std::size_t at) { kernels::advance(run, mode_, &v[at]); });
-    const double norm = seen.squares.norm().get();
-    const double kept = norm > 0 ? 1 - moved / norm : 0;
+    // tau times a subgradient may be more than the element type holds, and the new m less.
+    const double factor = subgradient_ ? tau : 1;
+    const ScaledNorm moved = scaled_norm(std::span<const T>(v));
+    each_run(
+        [&](const Run<T>& run, std::size_t at) { kernels::advance(run, mode_, factor, &v[at]); });
+    const ScaledNorm norm = seen.squares.norm();
+    const double kept = norm.value > 0 ? 1 - quotient(factor, moved, norm) : 0;
     return info(seen, kept, kept > 1e-12 ? 1 : 0);
   }
 
-  // v <- Proj_{B_q(0,tau)}(v), or tau times a subgradient of the norm at v.
+  // v <- Proj_{B_q(0,tau)}(v), or a subgradient of the norm at v.
   void transform_by_norm(const AnyDistance& distance, double q, double tau, std::span<T> v) const {
     const std::span<const T> in = v;
     if (!subgradient_) return project_ball(q, tau, in, v);
     distance.subgradient(in, v);
-    for (T& x : v) x = static_cast<T>(tau * static_cast<double>(x));
   }
 
-  // v <- v + prox_{tau D}(-v), or -tau times a subgradient at -v.
+  // v <- v + prox_{tau D}(-v), or minus a subgradient at -v.
   void transform_by_user(const AnyDistance& distance, double tau, std::span<T> v,
                          std::span<T> x) const {
     const std::span<const T> in = x;
     for (std::size_t i = 0; i < v.size(); ++i) x[i] = -v[i];
     if (subgradient_) {
       distance.subgradient(in, x);
-      for (std::size_t i = 0; i < v.size(); ++i)
-        v[i] = static_cast<T>(-tau * static_cast<double>(x[i]));
+      for (std::size_t i = 0; i < v.size(); ++i) v[i] = -x[i];
     } else {
       distance.prox(tau, in, x);
       for (std::size_t i = 0; i < v.size(); ++i) v[i] += x[i];

@@ -15,7 +15,7 @@ class ShortStep {
  public:
   ShortStep(const Run<T>& run, Mode mode) : run_(run), mode_(mode) {}
 
-  HWY_INLINE Seen Do(const Op& op, double tau, bool known = false) const {
+  HWY_INLINE Seen Do(const Op& op, bool known = false) const {
     Seen seen;
     if (known) {
       seen.ordinary = true;
@@ -23,7 +23,7 @@ class ShortStep {
       Look(seen);
     }
     if constexpr (!std::is_same_v<Op, Measure>) {
-      if (HWY_LIKELY(seen.ordinary)) Update(op, tau, seen);
+      if (HWY_LIKELY(seen.ordinary)) Update(op, seen);
     }
     return seen;
   }
@@ -47,18 +47,17 @@ class ShortStep {
     seen.squares = squares.Sum();
   }
 
-  HWY_INLINE void Update(const Op& op, double tau, Seen& seen) const {
+  HWY_INLINE void Update(const Op& op, Seen& seen) const {
     const Tag<T> d;
     const V max = hn::Set(d, std::numeric_limits<T>::max());
     const V eta = hn::Set(d, static_cast<T>(run_.eta));
-    const V inverse_tau = hn::Set(d, static_cast<T>(1 / tau));
     LaneSquares moved;
     moved.Clear();
     size_t clipped = 0;
     EachVector([&](size_t i, size_t k, size_t count) HWY_ATTR {
       const V g = LoadFirst(d, run_.g + i, count), m = LoadM(i, count);
       const V r = hn::Min(hn::Max(op(d, m, g, hn::Sub(g, m), clipped), hn::Neg(max)), max);
-      if constexpr (kMoves) moved.Add(d, hn::Mul(hn::Sub(r, m), inverse_tau), k);
+      if constexpr (kMoves) moved.Add(d, hn::Sub(r, m), k);
       StoreFirst(r, d, run_.m + i, count);
       if (run_.steps()) {
         const V w = LoadFirst(d, run_.w + i, count);
@@ -90,35 +89,35 @@ class ShortStep {
 };
 
 Seen ShortMeasureF32(const Run<float>& run, Mode mode) {
-  return ShortStep<float, Measure>(run, mode).Do({}, 1);
+  return ShortStep<float, Measure>(run, mode).Do({});
 }
 Seen ShortMeasureF64(const Run<double>& run, Mode mode) {
-  return ShortStep<double, Measure>(run, mode).Do({}, 1);
+  return ShortStep<double, Measure>(run, mode).Do({});
 }
 Seen ShortRelaxF32(const Run<float>& run, Mode mode, double f, bool known) {
-  return ShortStep<float, Relax<float>>(run, mode).Do({static_cast<float>(f)}, 1, known);
+  return ShortStep<float, Relax<float>>(run, mode).Do({static_cast<float>(f)}, known);
 }
 Seen ShortRelaxF64(const Run<double>& run, Mode mode, double f, bool known) {
-  return ShortStep<double, Relax<double>>(run, mode).Do({f}, 1, known);
+  return ShortStep<double, Relax<double>>(run, mode).Do({f}, known);
 }
 Seen ShortMixF32(const Run<float>& run, Mode mode, double keep, double f) {
   return ShortStep<float, Mix<float>>(run, mode).Do(
-      {static_cast<float>(keep), static_cast<float>(f)}, 1);
+      {static_cast<float>(keep), static_cast<float>(f)});
 }
 Seen ShortMixF64(const Run<double>& run, Mode mode, double keep, double f) {
-  return ShortStep<double, Mix<double>>(run, mode).Do({keep, f}, 1);
+  return ShortStep<double, Mix<double>>(run, mode).Do({keep, f});
 }
 Seen ShortClampF32(const Run<float>& run, Mode mode, double tau) {
-  return ShortStep<float, Clamp<float>>(run, mode).Do({static_cast<float>(tau)}, tau);
+  return ShortStep<float, Clamp<float>>(run, mode).Do({static_cast<float>(tau)});
 }
 Seen ShortClampF64(const Run<double>& run, Mode mode, double tau) {
-  return ShortStep<double, Clamp<double>>(run, mode).Do({tau}, tau);
+  return ShortStep<double, Clamp<double>>(run, mode).Do({tau});
 }
 Seen ShortSignF32(const Run<float>& run, Mode mode, double tau) {
-  return ShortStep<float, Sign<float>>(run, mode).Do({static_cast<float>(tau)}, tau);
+  return ShortStep<float, Sign<float>>(run, mode).Do({static_cast<float>(tau)});
 }
 Seen ShortSignF64(const Run<double>& run, Mode mode, double tau) {
-  return ShortStep<double, Sign<double>>(run, mode).Do({tau}, tau);
+  return ShortStep<double, Sign<double>>(run, mode).Do({tau});
 }
 
 }  // namespace medgrad::kernels::HWY_NAMESPACE

@@ -21,7 +21,7 @@ inline constexpr std::size_t kShort = 64;
 struct Seen {
   bool ordinary = false;
   double squares = 0;       // the sum of v^2
-  double moved = 0;         // of ((m_new - m) / tau)^2, by clamp and sign only
+  double moved = 0;         // of (m_new - m)^2, by clamp and sign only
   std::size_t clipped = 0;  // components whose increment was cut, by clamp and sign only
 };
 
@@ -34,9 +34,9 @@ template <class T>
   return factor.s == 1 && (f == 0 || (f > 1 / kRoom && f < kRoom));
 }
 
-// measure(), relax(), mix(), clamp() and sign() of step.h, for runs of at most kShort components
-// and representable factors. relax_short() on a run that is `known` to be ordinary does not look
-// again.
+// measure(), relax(), mix(), clamp() and sign() of step.h, for runs of at most kShort components,
+// representable factors and an ordinary_tau(). relax_short() on a run that is `known` to be
+// ordinary does not look again.
 template <class T>
 [[nodiscard]] Seen measure_short(const Run<T>& run, Mode mode);
 template <class T>

@@ -125,7 +125,7 @@ HWY_INLINE hn::Mask<Tag<double>> InRange(Tag<double> d, hn::Vec<Tag<double>> v) 
                  hn::Or(hn::Ge(a, hn::Set(d, kSmall)), hn::Eq(a, hn::Zero(d))));
 }
 
-// The vector form of each operation. `clipped` counts; `moved` is (m_new - m) / tau.
+// The vector form of each operation. `clipped` counts.
 struct Measure {
   using Scalar = ScalarMeasure;
 };
@@ -135,7 +135,13 @@ struct Relax {
   T f;
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V m, V g, V v, size_t&) const {
-    return f == T{1} ? g : hn::Add(m, hn::Mul(hn::Set(d, f), v));
+    if (f == T{1}) return g;
+    const V r = hn::Add(m, hn::Mul(hn::Set(d, f), v));
+    if (HWY_LIKELY(f < T{1})) return r;
+    // Where only the product overflows, the sum may be back in the range.
+    const V two = hn::Set(d, T{2}), half = hn::Set(d, T(0.5));
+    const V halves = hn::Add(hn::Mul(half, m), hn::Mul(hn::Set(d, f * T(0.5)), v));
+    return hn::IfThenElse(hn::IsFinite(r), r, hn::Mul(two, halves));
   }
 };
 template <class T>

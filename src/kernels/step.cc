@@ -15,8 +15,8 @@ namespace medgrad::kernels::HWY_NAMESPACE {
 template <bool kMeasures, bool kWrites, class T, class Op>
 class Pass {
  public:
-  Pass(const Op& op, const typename Op::Scalar& scalar, Mode mode, double tau, Tally& tally)
-      : op_(op), scalar_(scalar), mode_(mode), tau_(tau), tally_(tally) {}
+  Pass(const Op& op, const typename Op::Scalar& scalar, Mode mode, Tally& tally)
+      : op_(op), scalar_(scalar), mode_(mode), tally_(tally) {}
 
   void Over(const Run<T>& run) {
     Run<T> rest = run;
@@ -37,16 +37,15 @@ class Pass {
   }
 
   struct Constants {
-    Constants(const Run<T>& run, Mode mode, double tau)
+    Constants(const Run<T>& run, Mode mode)
         : cold(mode.cold),
           steps(run.steps()),
           decays(run.decays()),
           eta(static_cast<T>(run.eta)),
           shrink(static_cast<T>(run.shrink)),
-          decay(static_cast<T>(run.decay)),
-          inverse_tau(static_cast<T>(1 / tau)) {}
+          decay(static_cast<T>(run.decay)) {}
     bool cold, steps, decays;
-    T eta, shrink, decay, inverse_tau;
+    T eta, shrink, decay;
   };
 
   // Takes the first n components off a run.
@@ -64,7 +63,7 @@ class Pass {
   // Whole blocks.
   HWY_INLINE void Body(const Run<T>& run) {
     const Op op = op_;
-    const Constants constants(run, mode_, tau_);
+    const Constants constants(run, mode_);
     Sums sums;
     Resume(sums);
     T* m = run.m;
@@ -113,10 +112,7 @@ class Pass {
       if constexpr (kWrites) {
         const V max = hn::Set(d, std::numeric_limits<T>::max());
         const V r = hn::Min(hn::Max(op(d, m[k], g[k], v[k], sums.clipped), hn::Neg(max)), max);
-        if constexpr (kMoves) {
-          const V moved = hn::Mul(hn::Sub(r, m[k]), hn::Set(d, constants.inverse_tau));
-          sums.moved.Add(d, moved, k);
-        }
+        if constexpr (kMoves) sums.moved.Add(d, hn::Sub(r, m[k]), k);
         hn::StoreU(r, d, pm + k * kN);
         if (constants.steps) {
           const V w = hn::Mul(hn::Set(d, constants.shrink), hn::LoadU(d, pw + k * kN));
@@ -137,7 +133,7 @@ class Pass {
     }
     Sums sums;
     Resume(sums);
-    if (!Block(op_, Constants(part, mode_, tau_), m, g, w, sums)) return Slow(part);
+    if (!Block(op_, Constants(part, mode_), m, g, w, sums)) return Slow(part);
     Keep(sums);
     if constexpr (kWrites) {
       for (size_t i = 0; i < part.n; ++i) {
@@ -148,7 +144,7 @@ class Pass {
   }
 
   HWY_NOINLINE void Slow(const Run<T>& block) {
-    scalar_block(block, mode_, scalar_, kMeasures, kWrites, tau_, tally_);
+    scalar_block(block, mode_, scalar_, kMeasures, kWrites, 1, tally_);
   }
 
   // The sums go on where the tally is, so that every lane adds up its terms in their order, however
@@ -167,36 +163,35 @@ class Pass {
   Op op_;
   typename Op::Scalar scalar_;
   Mode mode_;
-  double tau_;
   Tally& tally_;
 };
 
 template <class T>
 void MeasureRun(const Run<T>& run, Mode mode, Tally& tally) {
-  Pass<true, false, T, Measure>({}, {}, mode, 1, tally).Over(run);
+  Pass<true, false, T, Measure>({}, {}, mode, tally).Over(run);
 }
 template <class T>
 void RelaxRun(const Run<T>& run, Mode mode, Factor factor, Tally* tally) {
   const Relax<T> op{static_cast<T>(factor.f)};
   Tally unused;
   if (tally != nullptr) {
-    Pass<true, true, T, Relax<T>>(op, {factor}, mode, 1, *tally).Over(run);
+    Pass<true, true, T, Relax<T>>(op, {factor}, mode, *tally).Over(run);
   } else {
-    Pass<false, true, T, Relax<T>>(op, {factor}, mode, 1, unused).Over(run);
+    Pass<false, true, T, Relax<T>>(op, {factor}, mode, unused).Over(run);
   }
 }
 template <class T>
 void MixRun(const Run<T>& run, Mode mode, double keep, Factor factor, Tally& tally) {
   const Mix<T> op{static_cast<T>(keep), static_cast<T>(factor.f)};
-  Pass<true, true, T, Mix<T>>(op, {keep, factor}, mode, 1, tally).Over(run);
+  Pass<true, true, T, Mix<T>>(op, {keep, factor}, mode, tally).Over(run);
 }
 template <class T>
 void ClampRun(const Run<T>& run, Mode mode, double tau, Tally& tally) {
-  Pass<true, true, T, Clamp<T>>({static_cast<T>(tau)}, {tau}, mode, tau, tally).Over(run);
+  Pass<true, true, T, Clamp<T>>({static_cast<T>(tau)}, {tau}, mode, tally).Over(run);
 }
 template <class T>
 void SignRun(const Run<T>& run, Mode mode, double tau, Tally& tally) {
-  Pass<true, true, T, Sign<T>>({static_cast<T>(tau)}, {tau}, mode, tau, tally).Over(run);
+  Pass<true, true, T, Sign<T>>({static_cast<T>(tau)}, {tau}, mode, tally).Over(run);
 }
 
 // Whole blocks first, then the block that holds the culprit, one by one.
@@ -256,11 +251,11 @@ HWY_EXPORT(FirstNonFiniteF64);
 namespace {
 
 template <class T, class Op>
-void scalar_run(Run<T> run, Mode mode, const Op& op, bool measures, Tally& tally) {
+void scalar_run(Run<T> run, Mode mode, const Op& op, bool measures, Tally& tally, double unit = 1) {
   while (run.n > 0) {
     Run<T> block = run;
     block.n = std::min(kLanes - run.lane, run.n);
-    scalar_block(block, mode, op, measures, true, 1.0, tally);
+    scalar_block(block, mode, op, measures, true, unit, tally);
     run.m += block.n;
     run.g += block.n;
     if (run.w != nullptr) run.w += block.n;
@@ -307,26 +302,30 @@ void mix(const Run<T>& run, Mode mode, double keep, Factor factor, Tally& tally)
   }
 }
 
-template <>
-void clamp(const Run<float>& run, Mode mode, double tau, Tally& tally) {
+template <class T>
+void clamp(const Run<T>& run, Mode mode, double tau, Tally& tally) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(ClampF32)(run, mode, tau, tally);
+  if (!ordinary_tau<T>(tau)) {
+    scalar_run(run, mode, ScalarClamp{tau}, true, tally, move_unit<T>(tau));
+  } else if constexpr (std::is_same_v<T, float>) {
+    HWY_DYNAMIC_DISPATCH(ClampF32)(run, mode, tau, tally);
+  } else {
+    HWY_DYNAMIC_DISPATCH(ClampF64)(run, mode, tau, tally);
+  }
 }
-template <>
-void clamp(const Run<double>& run, Mode mode, double tau, Tally& tally) {
+
+template <class T>
+void sign(const Run<T>& run, Mode mode, double tau, Tally& tally) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(ClampF64)(run, mode, tau, tally);
+  if (!ordinary_tau<T>(tau)) {
+    scalar_run(run, mode, ScalarSign{tau}, true, tally, move_unit<T>(tau));
+  } else if constexpr (std::is_same_v<T, float>) {
+    HWY_DYNAMIC_DISPATCH(SignF32)(run, mode, tau, tally);
+  } else {
+    HWY_DYNAMIC_DISPATCH(SignF64)(run, mode, tau, tally);
+  }
 }
-template <>
-void sign(const Run<float>& run, Mode mode, double tau, Tally& tally) {
-  simd_ready();
-  HWY_DYNAMIC_DISPATCH(SignF32)(run, mode, tau, tally);
-}
-template <>
-void sign(const Run<double>& run, Mode mode, double tau, Tally& tally) {
-  simd_ready();
-  HWY_DYNAMIC_DISPATCH(SignF64)(run, mode, tau, tally);
-}
+
 template <>
 std::size_t first_non_finite(const float* x, std::size_t n) {
   simd_ready();
@@ -349,11 +348,11 @@ void increment(const Run<T>& run, Mode mode, T* v) {
 }
 
 template <class T>
-void advance(const Run<T>& run, Mode mode, const T* v) {
+void advance(const Run<T>& run, Mode mode, double factor, const T* v) {
   for (std::size_t i = 0; i < run.n; ++i) {
     const double m = mode.cold ? 0.0 : static_cast<double>(run.m[i]);
     const double step = static_cast<double>(v[i]);
-    run.m[i] = static_cast<T>(std::isfinite(step) ? finite<T>(m + step) : m);
+    run.m[i] = static_cast<T>(std::isfinite(step) ? finite<T>(std::fma(factor, step, m)) : m);
     follow_m(run, i);
   }
 }
@@ -362,10 +361,14 @@ template void relax(const Run<float>&, Mode, Factor, Tally*);
 template void relax(const Run<double>&, Mode, Factor, Tally*);
 template void mix(const Run<float>&, Mode, double, Factor, Tally&);
 template void mix(const Run<double>&, Mode, double, Factor, Tally&);
+template void clamp(const Run<float>&, Mode, double, Tally&);
+template void clamp(const Run<double>&, Mode, double, Tally&);
+template void sign(const Run<float>&, Mode, double, Tally&);
+template void sign(const Run<double>&, Mode, double, Tally&);
 template void increment(const Run<float>&, Mode, float*);
 template void increment(const Run<double>&, Mode, double*);
-template void advance(const Run<float>&, Mode, const float*);
-template void advance(const Run<double>&, Mode, const double*);
+template void advance(const Run<float>&, Mode, double, const float*);
+template void advance(const Run<double>&, Mode, double, const double*);
 
 }  // namespace medgrad::kernels
 #endif  // HWY_ONCE

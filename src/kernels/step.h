@@ -6,8 +6,12 @@
 // is given, g stands for g + decay w, and w <- shrink w - eta m follows in the same pass.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "kernels/squares.h"
 
@@ -36,16 +40,36 @@ struct Mode {
 // What a pass saw; passes over further runs add to it.
 struct Tally {
   SquareLanes increment;      // v^2
-  double moved[kLanes] = {};  // ((m_new - m) / tau)^2, by clamp and sign only
+  double moved[kLanes] = {};  // ((m_new - m) move_unit)^2, by clamp and sign only
   std::uint64_t clipped = 0;  // components whose increment was cut, by clamp and sign only
   std::uint64_t nan = 0, inf = 0;
 };
 
-// A factor f / s on the increment, s a power of two: f * (s*g - s*m) is right even where f/s or g -
-// m would overflow or underflow.
+// A factor f s t on the increment, s and t powers of two: f * (t * (s*g - s*m)) is right even where
+// f s t or g - m would overflow or underflow. (t is 1 unless even the largest power is too small.)
 struct Factor {
-  double f = 0, s = 1;
+  double f = 0, s = 1, t = 1;
+  [[nodiscard]] double times(double x) const { return f * (t * (s * x)); }
 };
+
+// A tau that the element type carries, with moves that can be squared as they are; clamp() and
+// sign() by another go component by component in double.
+template <class T>
+[[nodiscard]] inline bool ordinary_tau(double tau) {
+  if constexpr (std::is_same_v<T, float>) {
+    return tau >= std::numeric_limits<T>::min() && tau <= std::numeric_limits<T>::max();
+  } else {
+    return tau > 0x1p-500 && tau < 0x1p480;
+  }
+}
+
+// The power of two that brings moves by such another tau to where they can be squared. (The squares
+// of floats are doubles.)
+template <class T>
+[[nodiscard]] inline double move_unit(double tau) {
+  if (std::is_same_v<T, float> || ordinary_tau<T>(tau)) return 1;
+  return std::ldexp(1.0, std::clamp(-std::ilogb(tau), -1022, 1022));
+}
 
 // Only looks: v^2 and the counts.
 template <class T>
@@ -72,9 +96,9 @@ void sign(const Run<T>& run, Mode mode, double tau, Tally& tally);
 template <class T>
 void increment(const Run<T>& run, Mode mode, T* v);
 
-// m <- m + v, kept finite; a v that is not finite leaves its component as it was.
+// m <- m + factor v, kept finite; a v that is not finite leaves its component as it was.
 template <class T>
-void advance(const Run<T>& run, Mode mode, const T* v);
+void advance(const Run<T>& run, Mode mode, double factor, const T* v);
 
 // The index of the first NaN or Inf, n where there is none.
 template <class T>

@@ -31,8 +31,11 @@ struct ScalarRelax {
     if (f == 1 && s == 1) return g;
     // A large s comes with small increments, of vectors that may be large: those would overflow
     // first.
-    const double v = s > 1 ? s * (g - m) : s * g - s * m;
-    return std::isfinite(v) ? m + f * v : (1 - f) * m + f * g;
+    const double v = s > 1 ? factor.t * (s * (g - m)) : s * g - s * m;
+    if (!std::isfinite(v)) return (1 - f) * m + f * g;
+    const double r = m + f * v;
+    // Where only the product overflows, the sum may be back in the range.
+    return std::isfinite(r) ? r : std::fma(f, v, m);
   }
 };
 
@@ -41,7 +44,7 @@ struct ScalarMix {
   double keep;
   Factor factor;
   [[nodiscard]] double operator()(double m, double g, bool&) const {
-    return keep * m + factor.f * (factor.s * g);
+    return keep * m + factor.times(g);
   }
 };
 
@@ -77,10 +80,10 @@ inline void follow_m(const Run<T>& run, std::size_t i) {
   run.w[i] = static_cast<T>(run.shrink) * run.w[i] - static_cast<T>(run.eta) * run.m[i];
 }
 
-// Runs `op` over n components that lie within kLanes lanes.
+// Runs `op` over n components that lie within kLanes lanes; moves are squared in this unit.
 template <class T, class Op>
 void scalar_block(const Run<T>& run, Mode mode, const Op& op, bool measures, bool writes,
-                  double tau, Tally& tally) {
+                  double unit, Tally& tally) {
   for (std::size_t i = 0; i < run.n; ++i) {
     const double m = mode.cold ? 0.0 : static_cast<double>(run.m[i]);
     const double raw = static_cast<double>(taken(run, i));
@@ -96,7 +99,7 @@ void scalar_block(const Run<T>& run, Mode mode, const Op& op, bool measures, boo
       tally.clipped += clipped ? 1 : 0;
       if (measures) tally.increment.add_difference(lane, g, m);
       if constexpr (Op::kMoves) {
-        const double moved = (r - m) / tau;
+        const double moved = (static_cast<double>(static_cast<T>(r)) - m) * unit;
         tally.moved[lane] += moved * moved;
       }
     }

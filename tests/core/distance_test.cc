@@ -232,6 +232,21 @@ TYPED_TEST(DistanceTest, NormsDoNotOverflow) {
   EXPECT_EQ(norm(2, view(mixed)), static_cast<double>(max / 2));
 }
 
+// |x|_p is beyond the largest double, or all but below the smallest; its subgradient is not.
+TEST(Distance, SubgradientsOfNormsAtTheEndsOfTheRange) {
+  for (const double p : {1.01, 1.5, 2.0, 3.0, 40.0}) {
+    for (const double size : {1.7e308, 1e-322}) {
+      const std::vector<double> x = {size, -size, 0, size, size};
+      std::vector<double> out(x.size());
+      Lp(p).subgradient(view(x), std::span<double>(out));
+      const double each = std::pow(4, -(p - 1) / p);  // (|x_i| / |x|_p)^{p-1}
+      const double want[] = {each, -each, 0, each, each};
+      for (std::size_t i = 0; i < x.size(); ++i)
+        EXPECT_NEAR(out[i], want[i], 1e-14) << p << " " << i;
+    }
+  }
+}
+
 TEST(Distance, BadParametersAreRefused) {
   EXPECT_THROW(Lp(0.5), Error);
   EXPECT_THROW(Lp(std::nan("")), Error);
