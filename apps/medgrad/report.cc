@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "command.h"
+#include "core/text.h"
 #include "lab/report/gnuplot.h"
 #include "medgrad/error.h"
 #include "streams.h"
@@ -41,8 +42,9 @@ class Report final : public Command {
                           : places.size() == 1 ? places.front() / "index.html"
                                                : fs::path("report.html");
     std::string command = "medgrad report";
-    for (const std::string& folder : folders_) command += " " + folder;
-    lab::write_report(file, sections, {.command = command});
+    for (const std::string& folder : folders_) command += " " + shell_word(folder);
+    if (!out_.empty()) command += " --out " + shell_word(out_);
+    lab::write_report(file, sections, {.command = command, .origin = lab::origin_here()});
     if (svg_ || pdf_) draw(common, sections);
     if (!common.quiet && out_ != "-") std::cerr << "Wrote " << file.string() << "\n";
   }

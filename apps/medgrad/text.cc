@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/text.h"
+
 namespace medgrad::app {
 
 std::string wrapped(std::string_view text, std::size_t indent) {
@@ -50,8 +52,6 @@ std::string columns(const std::vector<TextRow>& rows) {
 std::string command_line(std::string_view name, const std::vector<std::string>& arguments) {
   constexpr std::string_view kWithValue[] = {"--out", "--threads", "--jobs", "--memory"};
   constexpr std::string_view kFlags[] = {"--quiet", "--pdf", "--no-svg", "--resume"};
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.,:=/+@%";
   std::string text = "medgrad ";
   text.append(name);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -62,14 +62,7 @@ std::string command_line(std::string_view name, const std::vector<std::string>& 
       i += option.size() == argument.size() ? 1 : 0;
       continue;
     }
-    text.append(" ");
-    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
-      text.append(argument);
-      continue;
-    }
-    text.append("'");  // as a shell wants it
-    for (const char c : argument) text.append(c == '\'' ? "'\\''" : std::string(1, c));
-    text.append("'");
+    text.append(" ").append(shell_word(argument));
   }
   return text;
 }

@@ -60,6 +60,10 @@ using NoiseModel = std::variant<StableParameters, EllipticalStable, Gaussian, Ca
 // Throws Error unless every parameter is in its range.
 void check(const NoiseModel& model);
 
+// Is the variance of its entries finite? Without one, means over a few runs say little, and for tail
+// indices up to 1 there is no mean at all.
+[[nodiscard]] bool has_variance(const NoiseModel& model);
+
 // Rows first_row, first_row + 1, ... of the noise, into the rows of `out`, each of length d. Throws
 // Error where `model` is out of range, or out.size() is no multiple of d.
 void sample(const NoiseModel& model, std::span<double> out, std::size_t d, std::uint64_t seed,

@@ -1,4 +1,4 @@
-// Numbers and lists in messages.
+// Numbers, lists and commands in messages.
 #pragma once
 
 #include <array>
@@ -38,6 +38,17 @@ namespace medgrad {
     text.append(words[i]);
   }
   return text;
+}
+
+// One argument of a command as a shell wants it: in quotes where it has anything special.
+[[nodiscard]] inline std::string shell_word(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.,:=/+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos)
+    return std::string(word);
+  std::string text = "'";
+  for (const char c : word) text.append(c == '\'' ? "'\\''" : std::string(1, c));
+  return text.append("'");
 }
 
 }  // namespace medgrad

@@ -83,10 +83,23 @@ void append_rows(std::string& text, const Group& group, const std::string& count
   }
 }
 
-}  // namespace
+// Of n runs, of which those in `finite` are there; the others are infinitely large. Sorts `finite`.
+Quantiles quantiles_of(std::span<double> finite, std::size_t n) {
+  std::ranges::sort(finite);
+  const auto at = [&](std::size_t i) {
+    return i < finite.size() ? finite[i] : std::numeric_limits<double>::infinity();
+  };
+  const auto quantile = [&](double share) {
+    const double place = share * static_cast<double>(n - 1), part = place - std::floor(place);
+    const auto below = static_cast<std::size_t>(place);
+    return part == 0 ? at(below) : (1 - part) * at(below) + part * at(below + 1);
+  };
+  return {quantile(0.1), quantile(0.5), quantile(0.9)};
+}
 
-Stats stats_of(std::span<double> values) {
-  Stats s{kNaN, kNaN, kNaN, kNaN, kNaN, 0, 0};
+// All but the quantiles; those that are not NaN come first.
+Stats moments_of(std::span<double> values) {
+  Stats s{kNaN, kNaN, kNaN, kNaN, kNaN, 0, 0, {kNaN, kNaN, kNaN}};
   const auto gone =
       std::remove_if(values.begin(), values.end(), [](double x) { return std::isnan(x); });
   const std::span<double> finite(values.begin(), gone);
@@ -114,6 +127,15 @@ Stats stats_of(std::span<double> values) {
     square += deviation / n * deviation;
   }
   s.se = std::sqrt(square / (n - 1)) / unit;
+  return s;
+}
+
+}  // namespace
+
+Stats stats_of(std::span<double> values) {
+  Stats s = moments_of(values);
+  // Last: sorting changes the order of summation, and with it the last digits of means.
+  if (!values.empty()) s.quantiles = quantiles_of(values.first(s.n), values.size());
   return s;
 }
 

@@ -22,11 +22,18 @@ inline constexpr double kFailed = std::bit_cast<double>(std::uint64_t{0x7ff8'000
   return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(kFailed);
 }
 
-// Of the values of some runs. A diverged or failed run counts in `diverged` and nowhere else.
+// What 10 %, half and 90 % of all runs do not exceed, a diverged or failed run being infinitely
+// large; between two runs, in proportion.
+struct Quantiles {
+  double low = kDiverged, middle = kDiverged, high = kDiverged;  // NaN: not known
+};
+
+// Of the values of some runs. A diverged or failed run counts in `diverged` and in the quantiles.
 struct Stats {
   double mean = 0, median = 0, min = 0, max = 0;
   double se = 0;  // sd / sqrt(n), the standard error of the mean; NaN for n < 2
   std::size_t n = 0, diverged = 0;
+  Quantiles quantiles = {};  // for figures
 };
 // Rearranges `values`.
 [[nodiscard]] Stats stats_of(std::span<double> values);

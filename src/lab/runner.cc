@@ -8,10 +8,12 @@
 #include <future>
 #include <iterator>
 
+#include "core/text.h"
 #include "lab/experiments.h"
 #include "lab/folder.h"
 #include "lab/journal.h"
 #include "lab/report/gnuplot.h"
+#include "lab/report/paper.h"
 #include "lab/report/report.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
@@ -47,7 +49,9 @@ struct Files {
 };
 
 Files files_of(const Results& results) {
-  return {results_csv(results), summary_json(results), to_json_text(results.figures)};
+  std::vector<Figure> figures = results.figures;
+  for (Figure& figure : figures) figure.paper = paper_figure(results.experiment, figure.id);
+  return {results_csv(results), summary_json(results), to_json_text(figures)};
 }
 
 void make_folder(const fs::path& folder) {
@@ -137,8 +141,9 @@ void write_results(const std::vector<Finished>& experiments, std::vector<ResultF
     const std::string& name = experiments[i].results.experiment;
     sections.push_back({name, name, experiments[i].config, files[i].summary, files[i].figures});
   }
-  const std::string page =
-      report_html(sections, {.title = "medgrad report", .command = options.command});
+  std::string command = options.command;
+  if (!command.empty()) command += " --out " + shell_word(options.out.string());
+  const std::string page = report_html(sections, {.command = command, .origin = origin_here()});
   if (drawn.valid()) {
     const std::string failure = drawn.get();
     if (!failure.empty() && options.warn) options.warn(failure);

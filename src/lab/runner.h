@@ -18,7 +18,7 @@ struct RunOptions {
   std::filesystem::path out;  // gets a folder per experiment, and index.html
   ThreadPool* pool = nullptr;
   bool svg = true, pdf = false;
-  std::string command = {};  // what makes all of it again
+  std::string command = {};  // what gives all of it again, --out aside
   // (tasks done, tasks in all), from any thread.
   std::function<void(std::size_t, std::size_t)> progress = {};
   std::function<void(const std::string&)> warn = {};  // one sentence

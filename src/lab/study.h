@@ -21,6 +21,8 @@ class Study {
   virtual ~Study() = default;
   [[nodiscard]] virtual std::size_t tasks() const = 0;
   [[nodiscard]] virtual std::vector<double> run(std::size_t task) const = 0;
+  // Does any of its noise lack a variance? Then medians over the runs are drawn rather than means.
+  [[nodiscard]] virtual bool has_heavy_tails() const { return false; }
   // `numbers[i]` is what run(i) gave.
   [[nodiscard]] virtual std::vector<Group> collect(
       const std::vector<std::vector<double>>& numbers) const = 0;

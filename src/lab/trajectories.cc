@@ -256,6 +256,11 @@ class Trajectories final : public Study {
   }
 
   std::size_t tasks() const override { return together_.size() * runs_; }
+  bool has_heavy_tails() const override {
+    return std::ranges::any_of(problems_, [](const Problem& problem) {
+      return problem.noise && !has_variance(*problem.noise);
+    });
+  }
   std::vector<double> run(std::size_t task) const override {
     return run_trajectories(together_[task / runs_], seed_, task % runs_);
   }

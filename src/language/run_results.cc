@@ -52,13 +52,14 @@ std::vector<lab::Group> groups_of(const std::vector<const FinishedRun*>& runs) {
   return groups;
 }
 
+// Of F1 and exact matches more is better; of losses and perplexities less.
+bool more_is_better(const std::string& name) { return name == "f1" || name == "exact_match"; }
+
 lab::Figure figure_of(const lab::Results& results, const std::vector<std::string>& scores) {
   lab::Figure figure;
   figure.id = "training";
   figure.title = "Training";
-  figure.caption =
-      "Mean over seeds after every epoch, in evaluation mode, at each method's learning rate; the "
-      "band goes from the smallest to the largest seed.";
+  figure.caption = "After every epoch, in evaluation mode, at each method's learning rate.";
   for (const std::string& name : scores) {
     lab::Panel panel;
     panel.id = name;
@@ -69,6 +70,10 @@ lab::Figure figure_of(const lab::Results& results, const std::vector<std::string
     for (const lab::Group& group : results.groups)
       if (group.metric == name && group.last().n > 0)
         panel.series.push_back(lab::over_steps(group));
+    // A diverged run would count as the best of them.
+    if (more_is_better(name))
+      for (lab::Series& series : panel.series)
+        for (auto* other : {&series.median, &series.lower, &series.upper}) other->clear();
     figure.panels.push_back(std::move(panel));
   }
   return figure;

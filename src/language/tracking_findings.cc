@@ -144,7 +144,9 @@ void add_tracking_findings(Results& r) {
         if (group == nullptr) continue;
         steps = group->steps.back();
         Series series = lab::over_steps(*group);
-        for (std::vector<double>* unused : {&series.low, &series.high, &series.se}) unused->clear();
+        for (std::vector<double>* unused : {&series.low, &series.high, &series.se, &series.median,
+                                            &series.lower, &series.upper})
+          unused->clear();
         panel.series.push_back(std::move(series));
       }
       figure.panels.push_back(std::move(panel));

@@ -52,6 +52,16 @@ void check_one(const ContaminatedNormal& c) {
   positive("the scale", c.scale);
 }
 
+// ---- Tails: the variance is finite where the tail index is above 2; a normal law has none.
+
+bool has_variance_one(const StableParameters& s) { return s.alpha == 2; }
+bool has_variance_one(const EllipticalStable& e) { return e.alpha == 2; }
+bool has_variance_one(const Gaussian&) { return true; }
+bool has_variance_one(const Cauchy&) { return false; }
+bool has_variance_one(const StudentT& t) { return t.df > 2; }
+bool has_variance_one(const Pareto& p) { return p.index > 2; }
+bool has_variance_one(const ContaminatedNormal&) { return true; }
+
 // ---- Drawing
 
 template <class T>
@@ -200,6 +210,10 @@ void sample_at(const StateDependent& noise, std::span<T> out, std::span<const T>
 
 void check(const NoiseModel& model) {
   std::visit([](const auto& m) { check_one(m); }, model);
+}
+
+bool has_variance(const NoiseModel& model) {
+  return std::visit([](const auto& m) { return has_variance_one(m); }, model);
 }
 
 void sample(const NoiseModel& model, std::span<double> out, std::size_t d, std::uint64_t seed,

@@ -24,14 +24,19 @@ def axis(label, log=False, **limits):
     return {"label": label, "log": log, **limits}
 
 
-def curve(key, name, x, y, style="line", band=None, se=None, shade=1):
+def curve(key, name, x, y, style="line", band=None, se=None, shade=None, median=None):
     series = {"name": name, "key": key, "style": style, "x": x, "y": [number(v) for v in y]}
     if band:
         series["low"] = [number(v / band) for v in y]
         series["high"] = [number(v * band) for v in y]
+    if median:
+        series["median"] = [number(v * median) for v in y]
+        if band:
+            series["lower"] = [number(v * median / 1.2) for v in y]
+            series["upper"] = [number(v * median * 1.2) for v in y]
     if se:
         series["se"] = [number(v * se) for v in y]
-    if shade != 1:
+    if shade is not None:
         series["shade"] = shade
     return series
 
@@ -95,7 +100,7 @@ def toy(rng, points=200):
             y = [max(floor, math.exp(-t / 150)) * math.exp(rng.gauss(0, 0.03 * v)) for t in steps]
             family.append(curve(key, f"{name}, 1/α = {v}", steps, y, shade=i / 10))
     right = {"id": "curves", "title": "Convergence", "x": axis("step"), "y": axis("relative error", True),
-             "series": family, "note": "From pale to full colour: 1/α from 0.5 to 1.5."}
+             "series": family}
     rows = [row(key, "final_relative_error", final[key][i], inv_alpha=v)
             for key in METHODS for i, v in enumerate(inverse)]
     return {"title": "Estimating a fixed vector", "description":
@@ -121,14 +126,15 @@ def least_squares(rng, points=250):
             y = [5 * math.exp(-t / (60 + 25 * rank)) + floor * math.exp(rng.gauss(0, 0.25)) for t in steps]
             if key == "smgd-mean" and index == 1:
                 y = [v * math.exp(t / 3) if t < 60 else math.inf for t, v in zip(steps, y)]
-            series.append(curve(key, name, steps, y, band=2.2, se=0.1))
+            series.append(curve(key, name, steps, y, band=2.2, se=0.1, median=0.9))
         panels.append({"id": f"s{index + 1}", "title": title, "x": axis("step"),
                        "y": axis("objective", True, min=1e-3, max=1e3), "series": series})
     rows = [row(s["key"], "objective", s["y"][-1] if s["y"][-1] != "inf" else math.inf, setting=p["id"], step=1000)
             for p in panels for s in p["series"]]
     return {"title": "Least squares with heavy-tailed noise", "description":
             "½‖w‖² with α = 1.1 noise that is independent, state-dependent, or elliptical.",
-            "figures": [{"id": "least-squares", "title": "Least squares", "columns": 3, "panels": panels, "caption":
+            "figures": [{"id": "least-squares", "title": "Least squares", "columns": 3, "panels": panels,
+                         "statistic": "median", "paper": "Figure 3", "caption":
                          "Methods in grey use n = 5 samples per iteration, all others one."}],
             "claims": [("the sample mean diverges at once on S2", True, "50 of 50 runs diverged")], "rows": rows}
 

@@ -26,8 +26,12 @@ std::string error_of(std::string_view json) {
 }
 
 Figure everything() {
-  Figure figure{
-      .id = "fig-1_a", .title = "A \"title\" </script>", .caption = "τ = 0.01\n", .columns = 3};
+  Figure figure{.id = "fig-1_a",
+                .title = "A \"title\" </script>",
+                .caption = "τ = 0.01\n",
+                .columns = 3,
+                .statistic = Statistic::median,
+                .paper = "Figure 2, left"};
   Panel lines{
       .id = "left", .title = "α", .x = {"1/α", false, 0.5, {}}, .y = {"error", true, {}, 10}};
   lines.series.push_back({.name = "VClip",
@@ -38,7 +42,10 @@ Figure everything() {
                           .low = {0.25, 1e-300, -kInf},
                           .high = {1e300, 2, kNaN},
                           .se = {0.125, 0, 1},
-                          .shade = 0.5});
+                          .median = {0.5, 1, kInf},
+                          .lower = {0.25, kNaN, 2},
+                          .upper = {3, 4, kInf},
+                          .shade = 1});
   lines.series.push_back(
       {.name = "", .key = "bound", .style = SeriesStyle::dashed, .x = {}, .y = {}});
   lines.note = "a note";
@@ -49,6 +56,7 @@ Figure everything() {
   heat.heat = HeatMap{.x = {"a", "b"},
                       .y = {"c", "d", "e"},
                       .z = {1, 2, 3, kNaN, kInf, 6},
+                      .median = {1, 1, 2, 3, 5, kInf},
                       .log = true,
                       .label = "z"};
   figure.panels = {lines, geometry, heat};
@@ -88,7 +96,14 @@ TEST(Figure, ComesBackFromJson) {
   EXPECT_EQ(panel.series[0].name, "VClip");
   EXPECT_EQ(panel.series[0].key, "vclip");
   EXPECT_EQ(panel.series[0].style, SeriesStyle::points);
-  EXPECT_EQ(panel.series[0].shade, 0.5);
+  EXPECT_EQ(panel.series[0].shade, 1);
+  EXPECT_FALSE(panel.series[1].shade.has_value());
+  EXPECT_EQ(after.statistic, Statistic::median);
+  EXPECT_EQ(after.paper, "Figure 2, left");
+  expect_same(was.series[0].median, panel.series[0].median);
+  expect_same(was.series[0].lower, panel.series[0].lower);
+  expect_same(was.series[0].upper, panel.series[0].upper);
+  expect_same(before.panels[2].heat->median, after.panels[2].heat->median);
   expect_same(was.series[0].x, panel.series[0].x);
   expect_same(was.series[0].y, panel.series[0].y);
   expect_same(was.series[0].low, panel.series[0].low);
@@ -162,8 +177,16 @@ TEST(Figure, MistakesAreNamed) {
             "figures[0].panels[0].series[0].style must be line, points, dashed or area.");
   EXPECT_EQ(panel(R"("heat": {"x": ["a"], "y": ["b"], "z": []})"),
             "figures[0].panels[0].heat.z must be one number for each pair of y and x.");
+  EXPECT_EQ(panel(R"("heat": {"x": ["a"], "y": ["b"], "z": [1], "median": [1, 2]})"),
+            "figures[0].panels[0].heat.median must be as long as z.");
+  EXPECT_EQ(panel(R"("series": [{"x": [1], "y": [1], "median": [1, 2]}])"),
+            "figures[0].panels[0].series[0].median must be as long as x.");
+  EXPECT_EQ(panel(R"("series": [{"x": [1], "y": [1], "lower": [1]}])"),
+            "figures[0].panels[0].series[0].upper must be as long as lower.");
   EXPECT_EQ(error_of(R"({"figures": [{"id": "a", "columns": 0}]})"),
             "figures[0].columns must be a number from 1 to 12.");
+  EXPECT_EQ(error_of(R"({"figures": [{"id": "a", "statistic": "mode"}]})"),
+            "figures[0].statistic must be mean or median.");
 }
 
 TEST(Layout, RangesHoldWhatCanBeDrawn) {
@@ -182,6 +205,27 @@ TEST(Layout, RangesHoldWhatCanBeDrawn) {
   panel.y.max = 3;
   EXPECT_EQ(y_range(panel).min, -1);
   EXPECT_EQ(y_range(panel).max, 3);
+}
+
+TEST(Layout, DrawsTheStatisticOfTheFigure) {
+  Series series{.name = "", .key = "a", .x = {1}, .y = {100}, .low = {1}, .high = {1000}};
+  Panel panel;
+  panel.series = {series};
+  EXPECT_EQ(drawn(series, Statistic::median).y[0], 100);  // there is no other
+  panel.series[0].median = {3};
+  panel.series[0].lower = {2};
+  panel.series[0].upper = {4};
+  const Drawn shown = drawn(panel.series[0], Statistic::median);
+  EXPECT_EQ(shown.y[0], 3);
+  EXPECT_EQ(shown.low[0], 2);
+  EXPECT_EQ(shown.high[0], 4);
+  EXPECT_EQ(drawn(panel.series[0], Statistic::mean).high[0], 1000);
+  EXPECT_LT(y_range(panel, Statistic::median).max, 5);
+  EXPECT_GT(y_range(panel, Statistic::mean).max, 1000);
+  series.low.clear();
+  series.high.clear();
+  series.se = {10};
+  EXPECT_EQ(drawn(series, Statistic::mean).high[0], 110);
 }
 
 TEST(Layout, RangesAreNeverEmpty) {
@@ -228,6 +272,33 @@ TEST(Layout, LegendHasOneEntryPerKey) {
   EXPECT_EQ(curves[0].shade, 0.25);
 }
 
+// Families of several methods: each method once, solid, and then what the shades mean.
+TEST(Layout, LegendExplainsShades) {
+  Figure figure;
+  for (const char* key : {"vclip", "momentum"}) {
+    Panel panel;
+    const std::string begin = key == std::string("vclip") ? "" : "momentum, ";
+    for (int i = 0; i < 30; ++i)
+      panel.series.push_back({.name = begin + "1/α = " + std::to_string(i),
+                              .key = key,
+                              .x = {},
+                              .y = {},
+                              .shade = i / 29.0});
+    figure.panels.push_back(panel);
+  }
+  const std::vector<LegendEntry> entries = legend(figure);
+  ASSERT_EQ(entries.size(), 14U);
+  EXPECT_EQ(entries[1].name, "momentum");
+  const auto looks = looks_of({&figure, 1});
+  EXPECT_EQ(colour_of(looks.at("momentum"), entries[1].shade), looks.at("momentum").light);
+  EXPECT_EQ(dash_of(looks.at("momentum"), entries[1].style, entries[1].shade), Dash::solid);
+  EXPECT_EQ(entries[2].key, "shades");
+  EXPECT_EQ(entries[2].name, "1/α = 0");
+  EXPECT_EQ(entries[2].shade, 0);
+  EXPECT_EQ(entries[13].name, "1/α = 29");
+  EXPECT_EQ(entries[13].shade, 1);
+}
+
 TEST(Layout, EveryKeyHasALookAndKnownOnesKeepTheirs) {
   Figure figure;
   figure.panels.resize(1);
@@ -240,8 +311,50 @@ TEST(Layout, EveryKeyHasALookAndKnownOnesKeepTheirs) {
     EXPECT_EQ(looks.at(series.key).light.size(), 7U);
   EXPECT_EQ(looks.at("vclip").light, "#0072b2");
   EXPECT_NE(looks.at("k0").light, looks.at("k1").light);
-  EXPECT_EQ(shaded(looks.at("vclip"), 1), "#0072b2");
-  EXPECT_EQ(shaded({"", "#000000", "#000000"}, 0), "#b8b8b8");  // 0.72 * 255 = 183.6
+  EXPECT_EQ(colour_of(looks.at("vclip"), {}), "#0072b2");
+}
+
+TEST(Palette, ContrastIsThatOfWebPages) {
+  EXPECT_NEAR(contrast("#000000", "#ffffff"), 21, 1e-12);
+  EXPECT_EQ(contrast("#0072b2", "#0072b2"), 1);
+  EXPECT_NEAR(contrast("#777777", "#ffffff"), 4.478, 1e-3);  // as WCAG 2 has it
+  EXPECT_EQ(contrast("#ffffff", "#777777"), contrast("#777777", "#ffffff"));
+}
+
+// The palest of a family is still seen, on white and on black, and shades differ in order.
+TEST(Palette, ShadesGoFromVisibleToDeep) {
+  for (const auto& looks : {known_looks(), other_looks()}) {
+    for (const Look& look : looks) {
+      for (const auto& [colour, surface] :
+           {std::pair(look.light, kLightSurface), std::pair(look.dark, kDarkSurface)}) {
+        const Ramp ramp = ramp_of(colour, surface);
+        EXPECT_EQ(at(ramp, kFullColour), colour);
+        EXPECT_GE(contrast(at(ramp, 0), surface.colour), kLeastContrast) << look.key << colour;
+        for (const double shade : {0.25, 0.5, 0.75, 1.0})
+          EXPECT_GE(contrast(at(ramp, shade), surface.colour),
+                    contrast(at(ramp, shade - 0.25), surface.colour))
+              << look.key << colour << shade;
+      }
+    }
+  }
+}
+
+// Methods that meet in the paper's figures differ in their dashes, not in colour alone.
+TEST(Palette, DashesTellMethodsApart) {
+  const auto looks = looks_of({});
+  for (const std::vector<const char*>& together :
+       {std::vector{"momentum", "vclip", "cclip", "huber", "clipped-sgd", "adam"},
+        {"sgd-m", "vclip", "cclip", "clipped-sgd", "adam"},
+        {"smgd-l1", "smgd-l2", "smgd-mean"},
+        {"mean", "median", "geometric-median", "huber-location", "trimmed-mean"}}) {
+    for (const char* a : together) {
+      for (const char* b : together) {
+        if (a == b) continue;
+        EXPECT_NE(looks.at(a).dash, looks.at(b).dash) << a << " " << b;
+        EXPECT_NE(looks.at(a).light, looks.at(b).light) << a << " " << b;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "io/temporary_folder.h"
 #include "lab/report/figure.h"
 #include "lab/report/gnuplot.h"
+#include "lab/report/paper.h"
+#include "lab/studies.h"
+#include "medgrad/build_info.h"
 #include "medgrad/error.h"
+#include "medgrad/version.h"
 
 namespace medgrad::lab {
 namespace {
@@ -201,6 +206,93 @@ TEST(Gnuplot, SaysWhyThereAreNoFiles) {
   EXPECT_TRUE(problem.starts_with("There are no SVG and PDF files of the figures: gnuplot "))
       << problem;
   EXPECT_EQ(write_svg({}, folder / "nowhere"), "");
+}
+
+TEST(Gnuplot, DrawsMediansAndDashes) {
+  Figure figure{.id = "a", .title = "", .caption = "", .statistic = Statistic::median};
+  Panel panel{.id = "p", .title = ""};
+  for (const char* key : {"huber", "vclip"})
+    panel.series.push_back({.name = key,
+                            .key = key,
+                            .x = {1, 2},
+                            .y = {111, 222},
+                            .low = {100, 200},
+                            .high = {133, 244},
+                            .median = {3, 4},
+                            .lower = {1, 2},
+                            .upper = {5, 6}});
+  figure.panels = {panel};
+  const Drawing drawing{{&figure, 1}, "folder"};
+  std::string script = gnuplot_script({&drawing, 1}, {.svg = true, .pdf = false});
+  EXPECT_NE(script.find("\n1 3 1 5\n"), std::string::npos) << script;
+  EXPECT_EQ(script.find("\n1 111"), std::string::npos);
+  // The dashed one lies on top, though it comes first in the figure.
+  EXPECT_LT(script.find("$s1 using 1:2 with lines"), script.find("$s0 using 1:2 with lines"));
+  EXPECT_NE(script.find("dt (10,7)"), std::string::npos);
+  figure.statistic = Statistic::mean;
+  script = gnuplot_script({&drawing, 1}, {.svg = true, .pdf = false});
+  EXPECT_NE(script.find("\n1 111 100 133\n"), std::string::npos) << script;
+}
+
+// Heavy tails are drawn as medians, but a bound on a mean beside means.
+TEST(Findings, TheStatisticFollowsTheNoise) {
+  const auto statistics = [](Node document) {
+    std::vector<Statistic> all;
+    for (const Figure& figure : testing::run(std::move(document)).figures)
+      all.push_back(figure.statistic);
+    return all;
+  };
+  using testing::built_in;
+  using testing::with;
+  const std::vector<std::pair<std::string, std::string>> small = {{"seeds", "2"}, {"steps", "5"}};
+  const std::vector<Statistic> medians(2, Statistic::median), means(2, Statistic::mean);
+  EXPECT_EQ(statistics(with(built_in("toy"), small)), medians);
+  EXPECT_EQ(statistics(with(with(built_in("toy"), small),
+                            {{"noise", R"({"name": "stable", "inv_alpha": [0.5]})"}})),
+            means);
+  EXPECT_EQ(statistics(with(built_in("huber-ablation"), small)), medians);
+  EXPECT_EQ(statistics(with(built_in("rates"), {{"seeds", "2"}, {"steps", "[5, 6]"}})),
+            std::vector{Statistic::mean});
+  EXPECT_EQ(statistics(with(built_in("least-squares-s1"),
+                            {{"experiment", "\"mine\""}, {"seeds", "2"}, {"steps", "5"}})),
+            std::vector{Statistic::median});
+}
+
+TEST(Paper, FiguresAreOfExperimentsThatExist) {
+  EXPECT_EQ(paper_figure("least-squares-s2", "objective"), "Figure 3b");
+  EXPECT_EQ(paper_figure("toy", "convergence"), "Figure 2, right");
+  EXPECT_EQ(paper_figure("toy-long", "convergence"), "");
+  EXPECT_EQ(paper_figure("toy", "nothing"), "");
+  for (const char* name :
+       {"toy", "toy-small-tau", "toy-skewed", "moments", "projection", "least-squares-s1",
+        "least-squares-s2", "least-squares-s3", "huber-ablation"}) {
+    const Results results = testing::run(testing::with(
+        testing::built_in(name),
+        std::string(name) == "moments"
+            ? std::vector<std::pair<std::string, std::string>>{{"trials", "10"}, {"n", "[3, 5]"}}
+        : std::string(name) == "projection"
+            ? std::vector<std::pair<std::string, std::string>>{}
+            : std::vector<std::pair<std::string, std::string>>{{"seeds", "1"}, {"steps", "2"}}));
+    ASSERT_FALSE(results.figures.empty()) << name;
+    EXPECT_TRUE(paper_figure(name, results.figures.front().id).starts_with("Figure ")) << name;
+  }
+}
+
+// What changes from run to run is in the page, by request only.
+TEST(Report, SaysWhereItComesFrom) {
+  EXPECT_EQ(data_of(report_html({}))["created"], "");
+  ::setenv("SOURCE_DATE_EPOCH", "86399", 1);
+  const Origin origin = origin_here();
+  ::unsetenv("SOURCE_DATE_EPOCH");
+  EXPECT_EQ(origin.created, "1970-01-01 23:59 UTC");
+  EXPECT_TRUE(origin.build.starts_with("medgrad " + std::string(kVersion) + " (")) << origin.build;
+  EXPECT_NE(origin.build.find(build_info().simd), std::string::npos);
+  EXPECT_NE(origin.machine.find(" thread"), std::string::npos) << origin.machine;
+  const nlohmann::json data = data_of(report_html({}, {.command = "c", .origin = origin}));
+  EXPECT_EQ(data["created"], origin.created);
+  EXPECT_EQ(data["machine"], origin.machine);
+  EXPECT_EQ(data["build"], origin.build);
+  EXPECT_EQ(data["paper_url"], "https://arxiv.org/abs/2402.12828");
 }
 
 // The paper's figure of three experiments appears where all three are there, once each.

@@ -57,6 +57,31 @@ TEST(Stats, DivergedRunsCountNowhereElse) {
   EXPECT_TRUE(std::isnan(all.mean) && std::isnan(all.max));
 }
 
+// Between two runs in proportion, whatever their order; what has diverged is infinitely large.
+TEST(Stats, Quantiles) {
+  const auto expect = [](std::vector<double> values, double low, double middle, double high) {
+    const Quantiles q = stats_of(values).quantiles;
+    const auto same = [](double a, double b) {
+      return std::isfinite(b) ? std::abs(a - b) < 1e-12 : a == b;
+    };
+    EXPECT_TRUE(same(q.low, low) && same(q.middle, middle) && same(q.high, high))
+        << q.low << " " << q.middle << " " << q.high;
+  };
+  const double inf = std::numeric_limits<double>::infinity();
+  expect({5, 1, 4, 2, 3}, 1.4, 3, 4.6);
+  expect({7}, 7, 7, 7);
+  expect({kDiverged}, inf, inf, inf);
+  expect({2, kDiverged, 1}, 1.2, 2, inf);
+  expect({1, kFailed, kDiverged}, inf, inf, inf);  // a tenth of the way to infinity
+  std::vector<double> many(11);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<double>(i);
+  expect(many, 1, 5, 9);
+  many[3] = many[7] = kDiverged;
+  expect(many, 1, 6, inf);
+  std::vector<double> none;
+  EXPECT_TRUE(std::isnan(stats_of(none).quantiles.middle));
+}
+
 TEST(Stats, Ties) {
   for (const std::size_t n : {2U, 3U, 7U, 50U}) {
     const Stats s = stats(std::vector<double>(n, 0.1));

@@ -199,6 +199,18 @@ TEST(Noise, AlwaysFinite) {
   }
 }
 
+// E X^2 is finite where the tail index is above 2, and for normal laws.
+TEST(Noise, HasAVarianceOrNot) {
+  for (const NoiseModel& model :
+       {NoiseModel(Gaussian{}), NoiseModel(StableParameters{2}), NoiseModel(EllipticalStable{2}),
+        NoiseModel(StudentT{2.01}), NoiseModel(Pareto{2.01}), NoiseModel(ContaminatedNormal{})})
+    EXPECT_TRUE(has_variance(model)) << model.index();
+  for (const NoiseModel& model :
+       {NoiseModel(Cauchy{}), NoiseModel(StableParameters{1.99}),
+        NoiseModel(EllipticalStable{1.99}), NoiseModel(StudentT{2}), NoiseModel(Pareto{2})})
+    EXPECT_FALSE(has_variance(model)) << model.index();
+}
+
 TEST(Noise, MistakesAreErrors) {
   std::vector<double> x(6);
   EXPECT_THROW(sample(Gaussian{-1}, x, 2, 0, 0), Error);

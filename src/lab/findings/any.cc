@@ -25,14 +25,6 @@ Series point_series(const Group& group, const std::string& name) {
   return {.name = name, .key = group.key, .x = {}, .y = {}};
 }
 
-void add_point(Series& series, double x, const Stats& s) {
-  series.x.push_back(x);
-  series.y.push_back(s.mean);
-  series.low.push_back(s.min);
-  series.high.push_back(s.max);
-  series.se.push_back(s.se);
-}
-
 // One panel per metric and axis of numbers that has several.
 void add_axis_panels(const Results& r, Figure& figure) {
   std::map<std::string, std::vector<double>> axes;
@@ -68,10 +60,12 @@ void add_axis_panels(const Results& r, Figure& figure) {
 
 }  // namespace
 
-void any_findings(const Experiment&, Results& r) {
+void any_findings(const Experiment& experiment, Results& r) {
+  const Statistic statistic = statistic_for(experiment);
   Figure steps{.id = "steps",
                .title = "Over the steps",
-               .caption = "Mean over the runs; the band goes from the smallest to the largest."};
+               .caption = "One panel per metric and point of the grid.",
+               .statistic = statistic};
   std::vector<std::pair<std::string, Panel>> panels;
   for (const Group& group : r.groups) {
     if (group.steps.empty()) continue;
@@ -96,9 +90,8 @@ void any_findings(const Experiment&, Results& r) {
   if (!steps.panels.empty()) r.figures.push_back(std::move(steps));
   Figure axes{.id = "axes",
               .title = "Against the axes of the grid",
-              .caption =
-                  "Mean over the runs after the last step; the band goes from the smallest to the "
-                  "largest."};
+              .caption = "Every metric after the last step.",
+              .statistic = statistic};
   add_axis_panels(r, axes);
   if (!axes.panels.empty()) r.figures.push_back(std::move(axes));
 }

@@ -89,7 +89,7 @@ Claim l1_withstands_state(const Results& r) {
           "mean objective from " + show(start) + " to " + show(end) + ", no run diverged."};
 }
 
-Figure objective_figure(const Results& r, const std::string& title) {
+Figure objective_figure(const Results& r, const std::string& title, Statistic statistic) {
   Panel panel{.id = "objective",
               .title = title,
               .x = {.label = "step"},
@@ -104,10 +104,9 @@ Figure objective_figure(const Results& r, const std::string& title) {
   }
   return {.id = "objective",
           .title = "Objective over the steps",
-          .caption =
-              "Mean over the runs that have not diverged; the band goes from the smallest to the "
-              "largest. smgd takes n gradients per step, the others one.",
+          .caption = "smgd takes n gradients per step, the others one.",
           .columns = 1,
+          .statistic = statistic,
           .panels = {std::move(panel)}};
 }
 
@@ -117,7 +116,7 @@ void least_squares_findings(const Experiment& experiment, Results& r) {
   const bool several =
       std::ranges::any_of(r.groups, [](const Group& g) { return !g.axes.empty(); });
   if (several || find(r, "smgd-l1", "objective") == nullptr) return;
-  r.figures.push_back(objective_figure(r, experiment.title));
+  r.figures.push_back(objective_figure(r, experiment.title, statistic_for(experiment)));
   for (const char* needed : {"smgd-l2", "smgd-mean", "vclip", "cclip", "huber", "clipped-mean"}) {
     if (find(r, needed, kObjective) != nullptr) continue;
     r.claims.push_back(undecided("the claims on the seven methods"));
@@ -146,10 +145,11 @@ void least_squares_findings(const Experiment& experiment, Results& r) {
   }
 }
 
-void huber_findings(const Experiment&, Results& r) {
+void huber_findings(const Experiment& experiment, Results& r) {
+  const Statistic statistic = statistic_for(experiment);
   const std::vector<double> mus = values_on(r, "mu"), taus = values_on(r, "tau");
   if (mus.empty() || taus.empty() || find(r, "huber", kObjective) == nullptr) return;
-  HeatMap heat{.log = true, .label = "mean final objective"};
+  HeatMap heat{.log = true, .label = "final objective"};
   for (const double tau : taus) heat.x.push_back("τ = " + to_text(tau));
   // How much worse than the best tau, at worst over mu.
   std::vector<double> worst(taus.size(), 0);
@@ -158,6 +158,8 @@ void huber_findings(const Experiment&, Results& r) {
     double best = 1e300;
     for (const double tau : taus) {
       heat.z.push_back(mean_of(r, "huber", kObjective, {{"mu", mu}, {"tau", tau}}));
+      const Group* group = find(r, "huber", kObjective, {{"mu", mu}, {"tau", tau}});
+      heat.median.push_back(group == nullptr ? heat.z.back() : group->last().quantiles.middle);
       best = std::min(best, heat.z.back());
     }
     for (std::size_t i = 0; i < taus.size(); ++i)
@@ -167,13 +169,15 @@ void huber_findings(const Experiment&, Results& r) {
   map.heat = std::move(heat);
   r.figures.push_back({.id = "final-objective",
                        .title = "Final objective for every μ and τ",
-                       .caption = "Mean over the runs after the last step.",
+                       .caption = "After the last step.",
                        .columns = 1,
+                       .statistic = statistic,
                        .panels = {std::move(map)}});
   Figure curves{.id = "curves",
                 .title = "Objective over the steps",
-                .caption = "Mean over the runs; the stronger the colour, the larger τ.",
-                .columns = 4};
+                .caption = "The stronger the colour, the larger τ.",
+                .columns = 4,
+                .statistic = statistic};
   for (const double mu : mus) {
     Panel panel{.id = "mu-" + to_text(mu),
                 .title = "μ = " + to_text(mu),
@@ -184,8 +188,8 @@ void huber_findings(const Experiment&, Results& r) {
       if (group == nullptr) continue;
       Series series = over_steps(*group);
       series.name = "τ = " + to_text(taus[i]);
-      series.shade =
-          taus.size() < 2 ? 1 : static_cast<double>(i) / static_cast<double>(taus.size() - 1);
+      if (taus.size() > 1)
+        series.shade = static_cast<double>(i) / static_cast<double>(taus.size() - 1);
       panel.series.push_back(std::move(series));
     }
     curves.panels.push_back(std::move(panel));

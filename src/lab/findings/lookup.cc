@@ -58,16 +58,21 @@ std::string show(double x) {
   return text;
 }
 
+void add_point(Series& series, double x, const Stats& stats) {
+  series.x.push_back(x);
+  series.y.push_back(stats.mean);
+  series.low.push_back(stats.min);
+  series.high.push_back(stats.max);
+  series.se.push_back(stats.se);
+  series.median.push_back(stats.quantiles.middle);
+  series.lower.push_back(stats.quantiles.low);
+  series.upper.push_back(stats.quantiles.high);
+}
+
 Series over_steps(const Group& group) {
   Series series{.name = group.method, .key = group.key};
-  for (std::size_t i = 0; i < group.steps.size(); ++i) {
-    const Stats& s = group.stats[i];
-    series.x.push_back(static_cast<double>(group.steps[i]));
-    series.y.push_back(s.mean);
-    series.low.push_back(s.min);
-    series.high.push_back(s.max);
-    series.se.push_back(s.se);
-  }
+  for (std::size_t i = 0; i < group.steps.size(); ++i)
+    add_point(series, static_cast<double>(group.steps[i]), group.stats[i]);
   return series;
 }
 
@@ -83,14 +88,13 @@ Series over_axis(const Results& results, std::string_view method, std::string_vi
     if (std::isnan(x) || !there) continue;
     series.name = group.method;
     series.key = group.key;
-    const Stats& s = group.last();
-    series.x.push_back(x);
-    series.y.push_back(s.mean);
-    series.low.push_back(s.min);
-    series.high.push_back(s.max);
-    series.se.push_back(s.se);
+    add_point(series, x, group.last());
   }
   return series;
+}
+
+Statistic statistic_for(const Experiment& experiment) {
+  return experiment.study->has_heavy_tails() ? Statistic::median : Statistic::mean;
 }
 
 Claim undecided(std::string claim) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/results.h"
+#include "lab/study.h"
 
 namespace medgrad::lab {
 
@@ -32,11 +33,18 @@ using Where = std::initializer_list<std::pair<std::string_view, double>>;
 // "0.123", "4.56e+06", "infinite": a number in a sentence.
 [[nodiscard]] std::string show(double x);
 
-// A metric over the steps: mean, band from minimum to maximum, standard errors.
+// One more point: mean, extremes, standard error, median and quantiles.
+void add_point(Series& series, double x, const Stats& stats);
+// A metric over the steps.
 [[nodiscard]] Series over_steps(const Group& group);
 // A metric without steps over an axis of the grid.
 [[nodiscard]] Series over_axis(const Results& results, std::string_view method,
                                std::string_view metric, std::string_view axis, Where where = {});
+
+// What figures of runs show by themselves: medians where some noise of the experiment has no
+// variance, and means of runs may not exist; else means. Figures about an expectation, as moments
+// and bounds are, show means all the same.
+[[nodiscard]] Statistic statistic_for(const Experiment& experiment);
 
 // A claim that cannot be judged by what was measured.
 [[nodiscard]] Claim undecided(std::string claim);

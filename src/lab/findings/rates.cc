@@ -96,7 +96,7 @@ void rates_findings(const Experiment&, Results& r) {
       .title = "Measured against proven, as the number of steps grows",
       .caption =
           "Every point is a set of runs with its own T and the step size the theorem asks "
-          "for: mean, and the band from the smallest to the largest. Dashed: the bound.",
+          "for. The bound is about the mean.",
       .columns = 3};
   for (const Part& part : kParts) {
     Series measured,
@@ -105,14 +105,9 @@ void rates_findings(const Experiment&, Results& r) {
       if (group.metric != part.metric || group.axes.empty() ||
           to_text(group.axes.front().second) != part.name)
         continue;
-      const Stats& s = group.last();
       measured.name = group.method;
       measured.key = group.key;
-      measured.x.push_back(number_on(group.axes, "steps"));
-      measured.y.push_back(s.mean);
-      measured.low.push_back(s.min);
-      measured.high.push_back(s.max);
-      measured.se.push_back(s.se);
+      add_point(measured, number_on(group.axes, "steps"), group.last());
       bound.x.push_back(measured.x.back());
       bound.y.push_back(part.bound(measured.x.back()));
     }

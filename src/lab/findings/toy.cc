@@ -88,7 +88,7 @@ Claim skewness_breaks_medians(const Results& r, const Range& range) {
           "mean final errors: " + evidence + "."};
 }
 
-Figure final_figure(const Results& r) {
+Figure final_figure(const Results& r, Statistic statistic) {
   Panel panel{.id = "final-error",
               .title = "Final error",
               .x = {.label = "1/α"},
@@ -97,20 +97,18 @@ Figure final_figure(const Results& r) {
     panel.series.push_back(over_axis(r, method, kError, "inv_alpha"));
   return {.id = "final-error",
           .title = "Final error against 1/α",
-          .caption =
-              "Mean over the runs after the last step; the band goes from the smallest to the "
-              "largest. Tails grow heavier to the right.",
+          .caption = "After the last step. Tails grow heavier to the right.",
           .columns = 1,
+          .statistic = statistic,
           .panels = {std::move(panel)}};
 }
 
-Figure convergence_figure(const Results& r, const std::vector<double>& axis) {
+Figure convergence_figure(const Results& r, const std::vector<double>& axis, Statistic statistic) {
   Figure figure{.id = "convergence",
                 .title = "Convergence",
-                .caption =
-                    "Mean relative error over the steps, one curve per 1/α: the stronger the "
-                    "colour, the heavier the tails.",
-                .columns = 2};
+                .caption = "One curve per 1/α: the stronger the colour, the heavier the tails.",
+                .columns = 2,
+                .statistic = statistic};
   for (const auto& [method, key] : methods_of(r, "relative_error")) {
     Panel panel{.id = "convergence-" + method,
                 .title = method,
@@ -121,10 +119,10 @@ Figure convergence_figure(const Results& r, const std::vector<double>& axis) {
       if (group == nullptr) continue;
       Series series = over_steps(*group);
       series.name = "1/α = " + show(axis[i]);
-      series.low.clear();
-      series.high.clear();
-      series.shade =
-          axis.size() < 2 ? 1 : static_cast<double>(i) / static_cast<double>(axis.size() - 1);
+      // Bands of eleven curves would cover each other.
+      for (auto* band : {&series.low, &series.high, &series.lower, &series.upper}) band->clear();
+      if (axis.size() > 1)
+        series.shade = static_cast<double>(i) / static_cast<double>(axis.size() - 1);
       panel.series.push_back(std::move(series));
     }
     figure.panels.push_back(std::move(panel));
@@ -139,8 +137,8 @@ void toy_findings(const Experiment& experiment, Results& r) {
   if (axis.empty()) return;
   std::ranges::sort(axis);
   const Range range{axis.front(), axis.back()};
-  r.figures.push_back(final_figure(r));
-  r.figures.push_back(convergence_figure(r, axis));
+  r.figures.push_back(final_figure(r, statistic_for(experiment)));
+  r.figures.push_back(convergence_figure(r, axis, statistic_for(experiment)));
   for (const char* needed : {"momentum", "vclip", "cclip", "huber"}) {
     if (find(r, needed, kError) != nullptr) continue;
     r.claims.push_back(undecided("the claims on momentum, VClip, CClip and Huber"));

@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 4> kStyles = {"line", "points", "dashed", "area"};
+constexpr std::array<std::string_view, 2> kStatistics = {"mean", "median"};
 
 // ---- Writing ------------------------------------------------------------------------------------
 
@@ -92,12 +93,15 @@ void write(Writer& to, const Series& series) {
   to.field("name", series.name);
   to.field("key", series.key);
   to.field("style", kStyles[static_cast<std::size_t>(series.style)]);
-  if (series.shade != 1) to.field("shade", series.shade);
+  if (series.shade) to.field("shade", *series.shade);
   to.field("x", series.x);
   to.field("y", series.y);
   to.field("low", series.low);
   to.field("high", series.high);
   to.field("se", series.se);
+  to.field("median", series.median);
+  to.field("lower", series.lower);
+  to.field("upper", series.upper);
 }
 
 void write(Writer& to, const HeatMap& heat) {
@@ -106,6 +110,7 @@ void write(Writer& to, const HeatMap& heat) {
   to.field("log", heat.log);
   to.field("label", heat.label);
   to.field("z", heat.z);
+  to.field("median", heat.median);
 }
 
 void write(Writer& to, const Panel& panel) {
@@ -125,6 +130,9 @@ void write(Writer& to, const Figure& figure) {
   to.field("title", figure.title);
   to.field("caption", figure.caption);
   to.field("columns", static_cast<double>(figure.columns));
+  if (figure.statistic != Statistic::mean)
+    to.field("statistic", kStatistics[static_cast<std::size_t>(figure.statistic)]);
+  to.field("paper", figure.paper);
   to.list("panels", figure.panels,
           [&](const Panel& panel) { to.object([&] { write(to, panel); }); });
 }
@@ -234,12 +242,18 @@ Series read_series(const Reader& from) {
   series.low = from.numbers("low");
   series.high = from.numbers("high");
   series.se = from.numbers("se");
-  series.shade = from.number("shade").value_or(1);
+  series.median = from.numbers("median");
+  series.lower = from.numbers("lower");
+  series.upper = from.numbers("upper");
+  series.shade = from.number("shade");
   const std::size_t n = series.x.size();
   if (series.y.size() != n) from.fail("y", "as long as x");
   if (series.low.size() != series.high.size()) from.fail("high", "as long as low");
   if (!series.low.empty() && series.low.size() != n) from.fail("low", "as long as x");
   if (!series.se.empty() && series.se.size() != n) from.fail("se", "as long as x");
+  if (!series.median.empty() && series.median.size() != n) from.fail("median", "as long as x");
+  if (series.lower.size() != series.upper.size()) from.fail("upper", "as long as lower");
+  if (!series.lower.empty() && series.lower.size() != n) from.fail("lower", "as long as x");
   return series;
 }
 
@@ -252,6 +266,9 @@ HeatMap read_heat(const Reader& from) {
   heat.label = from.text("label");
   if (heat.z.size() != heat.x.size() * heat.y.size())
     from.fail("z", "one number for each pair of y and x");
+  heat.median = from.numbers("median");
+  if (!heat.median.empty() && heat.median.size() != heat.z.size())
+    from.fail("median", "as long as z");
   return heat;
 }
 
@@ -284,6 +301,13 @@ Figure read_figure(const Reader& from) {
   const double columns = from.number("columns").value_or(2);
   if (!(columns >= 1 && columns <= 12)) from.fail("columns", "a number from 1 to 12");
   figure.columns = static_cast<int>(columns);
+  if (from.has("statistic")) {
+    const auto* const found =
+        std::find(kStatistics.begin(), kStatistics.end(), from.text("statistic"));
+    if (found == kStatistics.end()) from.fail("statistic", "mean or median");
+    figure.statistic = static_cast<Statistic>(found - kStatistics.begin());
+  }
+  figure.paper = from.text("paper");
   from.each("panels", [&](const Reader& one) { figure.panels.push_back(read_panel(one)); });
   return figure;
 }

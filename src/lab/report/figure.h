@@ -24,6 +24,12 @@ enum class SeriesStyle : std::uint8_t {
   area,    // a closed polygon, filled (geometry)
 };
 
+// What a curve over several runs shows by itself; whoever looks at it can choose the other.
+enum class Statistic : std::uint8_t {
+  mean,    // with the range from the smallest to the largest run
+  median,  // with the range from the 10 % to the 90 % quantile
+};
+
 // One curve. NaN and infinities are gaps.
 struct Series {
   // In legends, curves of one key share an entry: what their names have in common before a ',', '('
@@ -36,16 +42,20 @@ struct Series {
   std::vector<double> x = {}, y = {};
   std::vector<double> low = {}, high = {};  // a band from minimum to maximum; empty or as long as x
   std::vector<double> se = {};              // standard errors of y; empty or as long as x
-  // In a family of curves with one key, as for growing 1/alpha: 0 is the palest, 1 the full colour.
-  double shade = 1;
+  // Where y is the mean of runs: their median, 10 % and 90 % quantile; empty or as long as x.
+  std::vector<double> median = {}, lower = {}, upper = {};
+  // In a family of curves with one key, as for growing 1/alpha: from 0, the palest, to 1, the
+  // deepest. All of a family are solid lines.
+  std::optional<double> shade = {};
 };
 
 // A table of numbers as colours: z[i * x.size() + j] belongs to y[i] and x[j]; y[0] is on top.
 struct HeatMap {
   std::vector<std::string> x = {}, y = {};
   std::vector<double> z = {};
-  bool log = false;        // colours by the logarithm
-  std::string label = {};  // what z is
+  std::vector<double> median = {};  // where z is the mean of runs; empty or as long as z
+  bool log = false;                 // colours by the logarithm
+  std::string label = {};           // what z is
 };
 
 struct Panel {
@@ -61,6 +71,8 @@ struct Figure {
   std::string id;  // also the name of its files: letters, digits, '-', '_'
   std::string title, caption;
   int columns = 2;  // panels side by side, where there is room
+  Statistic statistic = Statistic::mean;
+  std::string paper = {};  // the paper's figure that it stands for, as "Figure 3a"
   std::vector<Panel> panels = {};
 };
 

@@ -25,7 +25,15 @@ Size size_of(const Panel& panel) {
   return {380, 270};
 }
 
-constexpr std::array<std::string_view, 4> kDashTypes = {"1", "(12,7)", "(3,5)", "(14,5,3,5)"};
+// gnuplot's own unit of length is shorter than a pixel.
+std::string dash_type(Dash dash) {
+  const std::span<const int> lengths = pattern(dash);
+  if (lengths.empty()) return "1";
+  std::string text;
+  for (const int length : lengths)
+    text += (text.empty() ? "(" : ",") + std::to_string((17 * length + 5) / 10);
+  return text + ")";
+}
 
 void number(std::string& out, double value) {
   if (!std::isfinite(value)) {
@@ -152,61 +160,59 @@ class Script {
         "set lmargin 9\nset rmargin 2\nset tmargin 2.4\nset bmargin 3.5\nset border 3 lc rgb "
         "'#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\nunset key\n";
     axis(out, 'x', panel.x, x_range(panel));
-    axis(out, 'y', panel.y, y_range(panel));
-    std::string bands, lines;
+    axis(out, 'y', panel.y, y_range(panel, figure_.statistic));
+    std::string bands, solid, dashed;  // dashed lines on top: gaps show what lies below
     for (std::size_t i = 0; i < panel.series.size(); ++i) {
+      const Series& series = panel.series[i];
       const std::string name = "$s" + std::to_string(i);
-      data(out, name, panel.series[i]);
-      plot(bands, lines, name, panel.series[i]);
+      const Drawn shown = drawn(series, figure_.statistic);
+      data(out, name, series, shown);
+      const Dash dash = dash_of(looks_.at(series.key), series.style, series.shade);
+      plot(bands, dash == Dash::solid ? solid : dashed, name, series, shown);
     }
-    out += "plot " + bands + lines + "NaN notitle\n";
+    out += "plot " + bands + solid + dashed + "NaN notitle\n";
   }
 
-  static void data(std::string& out, const std::string& name, const Series& series) {
+  static void data(std::string& out, const std::string& name, const Series& series,
+                   const Drawn& shown) {
     out += name + " << EOD\n";
     const std::size_t n = series.x.size();
     for (std::size_t i = 0; i < n; ++i) {
       number(out, series.x[i]);
       out += ' ';
-      number(out, series.y[i]);
-      if (!series.low.empty()) {
+      number(out, shown.y[i]);
+      if (!shown.low.empty()) {
         out += ' ';
-        number(out, series.low[i]);
+        number(out, shown.low[i]);
         out += ' ';
-        number(out, series.high[i]);
-      } else if (!series.se.empty()) {
-        out += ' ';
-        number(out, series.y[i] - series.se[i]);
-        out += ' ';
-        number(out, series.y[i] + series.se[i]);
+        number(out, shown.high[i]);
       }
       out += '\n';
     }
     if (series.style == SeriesStyle::area && n > 0) {
       number(out, series.x[0]);
       out += ' ';
-      number(out, series.y[0]);
+      number(out, shown.y[0]);
       out += '\n';
     }
     out += "EOD\n";
   }
 
-  [[nodiscard]] std::string line_of(const Look& look, double shade, SeriesStyle style) const {
-    std::string text = "lc rgb '" + shaded(look, shade) + "'";
+  [[nodiscard]] static std::string line_of(const Look& look, std::optional<double> shade,
+                                           SeriesStyle style) {
+    std::string text = "lc rgb '" + colour_of(look, shade) + "'";
     if (style == SeriesStyle::points) return text + " pt 7 ps 0.45";
-    const Dash dash = style == SeriesStyle::dashed ? Dash::dashed : look.dash;
-    text += " lw 1.8 dt ";
-    return text += kDashTypes[static_cast<std::size_t>(dash)];
+    return text + " lw 1.8 dt " + dash_type(dash_of(look, style, shade));
   }
 
-  void plot(std::string& bands, std::string& lines, const std::string& name,
-            const Series& series) const {
+  void plot(std::string& bands, std::string& lines, const std::string& name, const Series& series,
+            const Drawn& shown) const {
     const bool drawable =
-        std::any_of(series.y.begin(), series.y.end(), [](double y) { return std::isfinite(y); });
+        std::any_of(shown.y.begin(), shown.y.end(), [](double y) { return std::isfinite(y); });
     if (!drawable) return;
     const Look& look = looks_.at(series.key);
-    const std::string colour = " lc rgb '" + shaded(look, series.shade) + "'";
-    if (!series.low.empty() || !series.se.empty())
+    const std::string colour = " lc rgb '" + colour_of(look, series.shade) + "'";
+    if (!shown.low.empty())
       bands += name + " using 1:3:4 with filledcurves fs transparent solid 0.15 noborder" + colour +
                " notitle, ";
     if (series.style == SeriesStyle::area)
@@ -226,9 +232,13 @@ class Script {
            (name == 'y' ? last + ":" + first : first + ":" + last) + "]\n";  // y[0] is on top
   }
 
-  static void heat(std::string& out, const HeatMap& heat, const Panel& panel) {
+  void heat(std::string& out, const HeatMap& heat, const Panel& panel) const {
+    const bool median = figure_.statistic == Statistic::median && !heat.median.empty();
+    const std::vector<double>& values = median ? heat.median : heat.z;
+    const std::string label =
+        heat.median.empty() ? heat.label : (median ? "median " : "mean ") + heat.label;
     double min = INFINITY, max = -INFINITY;
-    for (const double z : heat.z) {
+    for (const double z : values) {
       if (!std::isfinite(z) || (heat.log && z <= 0)) continue;
       min = std::min(min, z);
       max = std::max(max, z);
@@ -239,7 +249,7 @@ class Script {
     }
     out += "unset key\nset border lc rgb '#555555'\nset xlabel " + in_quotes(panel.x.label) +
            " noenhanced\nset ylabel " + in_quotes(panel.y.label) + " noenhanced\nset cblabel " +
-           in_quotes(heat.label) + " noenhanced\n" + (heat.log ? "set logscale cb\n" : "") +
+           in_quotes(label) + " noenhanced\n" + (heat.log ? "set logscale cb\n" : "") +
            "set palette defined (";
     for (std::size_t i = 0; i < kHeatColours.size(); ++i)
       out += (i == 0 ? "" : ", ") + std::to_string(i) + " '" + std::string(kHeatColours[i]) + "'";
@@ -251,8 +261,8 @@ class Script {
     ticks(out, 'x', heat.x);
     ticks(out, 'y', heat.y);
     out += "$z << EOD\n";
-    for (std::size_t i = 0; i < heat.z.size(); ++i) {
-      const double z = heat.z[i];
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double z = values[i];
       const double t = heat.log ? std::log(z / min) / std::log(max / min) : (z - min) / (max - min);
       out += std::to_string(i % heat.x.size()) + " " + std::to_string(i / heat.x.size()) + " ";
       number(out, z);

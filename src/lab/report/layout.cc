@@ -1,9 +1,7 @@
 #include "lab/report/layout.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -67,6 +65,23 @@ std::string common_name(const std::string& a, const std::string& b) {
   return text;
 }
 
+// What is left of a curve's name: "1/α = 0.5" of "VClip, 1/α = 0.5" and of "VClip (1/α = 0.5)".
+std::string level_name(std::string_view name, std::string_view common) {
+  if (!name.starts_with(common) || name.size() == common.size()) return std::string(name);
+  name.remove_prefix(common.size());
+  name.remove_prefix(std::min(name.size(), name.find_first_not_of(" ,:")));
+  if (name.starts_with('(')) {
+    name.remove_prefix(1);
+    if (name.ends_with(')')) name.remove_suffix(1);
+  }
+  return std::string(name);
+}
+
+// Standard errors of heavy tails may be as large as the axis likes; they do not widen it.
+bool has_errors_only(const Series& series, Statistic statistic) {
+  return series.low.empty() && !(statistic == Statistic::median && !series.median.empty());
+}
+
 }  // namespace
 
 Range x_range(const Panel& panel) {
@@ -75,35 +90,69 @@ Range x_range(const Panel& panel) {
   return extent.range();
 }
 
-Range y_range(const Panel& panel) {
+Range y_range(const Panel& panel, Statistic statistic) {
   Extent extent(panel.y);
   for (const Series& series : panel.series) {
-    extent.add(series.y);
-    extent.add(series.low);
-    extent.add(series.high);
+    const Drawn shown = drawn(series, statistic);
+    extent.add(shown.y);
+    if (!has_errors_only(series, statistic)) {
+      extent.add(shown.low);
+      extent.add(shown.high);
+    }
   }
   return extent.range();
 }
 
+Drawn drawn(const Series& series, Statistic statistic) {
+  if (statistic == Statistic::median && !series.median.empty())
+    return {series.median, series.lower, series.upper};
+  Drawn result{series.y, series.low, series.high};
+  if (!series.low.empty() || series.se.empty()) return result;
+  for (std::size_t i = 0; i < series.y.size(); ++i) {
+    result.low.push_back(series.y[i] - series.se[i]);
+    result.high.push_back(series.y[i] + series.se[i]);
+  }
+  return result;
+}
+
 std::vector<LegendEntry> legend(const Figure& figure) {
   constexpr std::size_t kMany = 12;
-  std::vector<LegendEntry> curves;  // by name
-  std::vector<LegendEntry> entries;
+  std::vector<LegendEntry> entries, curves;
+  const auto add_once = [](std::vector<LegendEntry>& list, LegendEntry entry) {
+    if (std::ranges::find(list, entry.name, &LegendEntry::name) == list.end())
+      list.push_back(std::move(entry));
+  };
   for (const Panel& panel : figure.panels) {
     for (const Series& series : panel.series) {
-      const auto found = std::find_if(entries.begin(), entries.end(),
-                                      [&](const LegendEntry& e) { return e.key == series.key; });
+      const auto found = std::ranges::find(entries, series.key, &LegendEntry::key);
       if (found == entries.end()) {
-        entries.push_back({series.key, series.name, series.style, 1});
+        entries.push_back({series.key, series.name, series.style, series.shade});
       } else {
         found->name = common_name(found->name, series.name);
+        if (!series.shade) found->shade.reset();
       }
-      if (std::none_of(curves.begin(), curves.end(),
-                       [&](const LegendEntry& e) { return e.name == series.name; }))
-        curves.push_back({series.key, series.name, series.style, series.shade});
+      add_once(curves, {series.key, series.name, series.style, series.shade});
     }
   }
-  if (entries.size() == 1 && curves.size() <= kMany) entries = std::move(curves);
+  if (entries.size() == 1 && curves.size() <= kMany) {
+    entries = std::move(curves);
+  } else {
+    std::vector<LegendEntry> levels;
+    for (const Panel& panel : figure.panels) {
+      for (const Series& series : panel.series) {
+        if (!series.shade || panel.equal_aspect) continue;
+        const std::string& common = std::ranges::find(entries, series.key, &LegendEntry::key)->name;
+        add_once(levels,
+                 {"shades", level_name(series.name, common), SeriesStyle::line, series.shade});
+      }
+    }
+    for (LegendEntry& entry : entries)
+      if (entry.shade) entry.shade = kFullColour;  // a family: its own colour, solid as its curves
+    std::ranges::stable_sort(levels, {}, &LegendEntry::shade);
+    const std::size_t count = std::min(levels.size(), kMany);
+    for (std::size_t i = 0; i < count; ++i)
+      entries.push_back(levels[count < 2 ? 0 : i * (levels.size() - 1) / (count - 1)]);
+  }
   for (LegendEntry& entry : entries)
     if (entry.name.empty()) entry.name = entry.key;
   return entries;
@@ -120,18 +169,13 @@ std::map<std::string, Look> looks_of(std::span<const Figure> figures) {
   return looks;
 }
 
-std::string shaded(const Look& look, double shade) {
-  if (!(shade < 1)) return std::string(look.light);
-  std::string out = "#";
-  for (std::size_t i = 1; i < 7; i += 2) {
-    int part = 0;
-    std::from_chars(look.light.data() + i, look.light.data() + i + 2, part, 16);
-    const double pale = part + (255 - part) * 0.72 * (1 - std::max(shade, 0.0));
-    char hex[4];
-    std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned>(std::lround(pale)) & 0xFFU);
-    out += hex;
-  }
-  return out;
+std::string colour_of(const Look& look, std::optional<double> shade) {
+  return shade ? at(ramp_of(look.light, kLightSurface), *shade) : std::string(look.light);
+}
+
+Dash dash_of(const Look& look, SeriesStyle style, std::optional<double> shade) {
+  if (shade) return Dash::solid;
+  return style == SeriesStyle::dashed && look.dash == Dash::solid ? Dash::dashed : look.dash;
 }
 
 }  // namespace medgrad::lab

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,22 +18,32 @@ struct Range {
 // What of x and y can be drawn on the panel's axes, with bands and a margin; the axes' own limits
 // where they are set. Never empty.
 [[nodiscard]] Range x_range(const Panel& panel);
-[[nodiscard]] Range y_range(const Panel& panel);
+[[nodiscard]] Range y_range(const Panel& panel, Statistic statistic = Statistic::mean);
+
+// What is drawn of a series: its curve, and a band, which may be empty. The other statistic where
+// it has only that.
+struct Drawn {
+  std::vector<double> y, low, high;
+};
+[[nodiscard]] Drawn drawn(const Series& series, Statistic statistic);
 
 struct LegendEntry {
   std::string key, name;
   SeriesStyle style;
-  double shade = 1;
+  std::optional<double> shade = {};
 };
 
 // One entry per key, in order of appearance. Where curves of one key have different names, theirs
-// is what the names begin with.
+// is what the names begin with. Where curves differ in shade, what the shades mean follows: at most
+// twelve entries of the key "shades".
 [[nodiscard]] std::vector<LegendEntry> legend(const Figure& figure);
 
 // Looks of all keys in the figures.
 [[nodiscard]] std::map<std::string, Look> looks_of(std::span<const Figure> figures);
 
-// The light colour, paler for a shade below 1: "#rrggbb".
-[[nodiscard]] std::string shaded(const Look& look, double shade);
+// The colour on paper: "#rrggbb".
+[[nodiscard]] std::string colour_of(const Look& look, std::optional<double> shade);
+// Families are solid, whatever else their key has.
+[[nodiscard]] Dash dash_of(const Look& look, SeriesStyle style, std::optional<double> shade);
 
 }  // namespace medgrad::lab

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lab/report/figure.h"
+#include "lab/report/paper.h"
 #include "medgrad/error.h"
 
 namespace medgrad::lab {
@@ -38,16 +39,21 @@ const std::vector<Recipe>& recipes() {
   return all;
 }
 
-// The panel of that experiment, where there is exactly one section of it and it has such a panel.
-std::optional<Panel> panel_of(std::span<const ReportSection> sections, std::string_view experiment,
-                              std::string_view id) {
+// The figure of that experiment with that panel alone, where there is exactly one section of it and
+// it has such a panel.
+std::optional<Figure> figure_of(std::span<const ReportSection> sections,
+                                std::string_view experiment, std::string_view id) {
   const auto is_it = [&](const ReportSection& section) { return section.name == experiment; };
   if (std::ranges::count_if(sections, is_it) != 1) return {};
   const std::string& text = std::ranges::find_if(sections, is_it)->figures;
   if (text.empty()) return {};
   for (Figure& figure : figures_from_json(text))
     for (Panel& panel : figure.panels)
-      if (panel.id == id) return std::move(panel);
+      if (panel.id == id) {
+        Panel alone = std::move(panel);
+        figure.panels = {std::move(alone)};
+        return std::move(figure);
+      }
   return {};
 }
 
@@ -59,13 +65,15 @@ std::optional<ReportSection> paper_figures(std::span<const ReportSection> sectio
     Figure figure{.id = std::string(recipe.id),
                   .title = std::string(recipe.title),
                   .caption = std::string(recipe.caption),
-                  .columns = static_cast<int>(recipe.experiments.size())};
+                  .columns = static_cast<int>(recipe.experiments.size()),
+                  .paper = std::string(paper_figure("side-by-side", recipe.id))};
     for (std::size_t i = 0; i < recipe.experiments.size(); ++i) {
-      std::optional<Panel> panel = panel_of(sections, recipe.experiments[i], recipe.panel);
-      if (!panel) break;
-      panel->id = recipe.experiments[i];
-      panel->title = recipe.titles[i];
-      figure.panels.push_back(std::move(*panel));
+      std::optional<Figure> from = figure_of(sections, recipe.experiments[i], recipe.panel);
+      if (!from) break;
+      figure.statistic = from->statistic;
+      Panel& panel = figure.panels.emplace_back(std::move(from->panels.front()));
+      panel.id = recipe.experiments[i];
+      panel.title = recipe.titles[i];
     }
     if (figure.panels.size() == recipe.experiments.size()) figures.push_back(std::move(figure));
   }

@@ -5,10 +5,12 @@
 #include <string_view>
 #include <utility>
 
+#include "lab/experiments.h"
 #include "lab/report/assets.h"
 #include "lab/report/json_text.h"
 #include "lab/report/overview.h"
 #include "lab/report/palette.h"
+#include "lab/report/paper.h"
 #include "medgrad/io.h"
 #include "medgrad/version.h"
 
@@ -53,8 +55,18 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+void append_texts(std::string& out, std::string_view name, std::span<const std::string> texts) {
+  out += ",\"";
+  out += name;
+  out += "\":[";
+  for (const std::string& text : texts) {
+    if (out.back() != '[') out += ',';
+    append_json_string(out, text);
+  }
+  out += ']';
+}
+
 void append_looks(std::string& out, std::span<const Look> looks) {
-  static constexpr std::array<std::string_view, 4> kDashes = {"[]", "[7,4]", "[2,3]", "[8,3,2,3]"};
   out += '[';
   for (const Look& look : looks) {
     if (out.back() != '[') out += ',';
@@ -64,8 +76,14 @@ void append_looks(std::string& out, std::span<const Look> looks) {
     out += look.light;
     out += "\",\"dark\":\"";
     out += look.dark;
-    out += "\",\"dash\":";
-    out += kDashes[static_cast<std::size_t>(look.dash)];
+    out += "\",\"dash\":[";
+    for (const int length : pattern(look.dash)) {
+      if (out.back() != '[') out += ',';
+      out += std::to_string(length);
+    }
+    out += ']';
+    append_texts(out, "light_ramp", ramp_of(look.light, kLightSurface));
+    append_texts(out, "dark_ramp", ramp_of(look.dark, kDarkSurface));
     out += '}';
   }
   out += ']';
@@ -86,6 +104,14 @@ void append_data(std::string& out, std::span<const ReportSection> sections,
   text("title", options.title);
   text("command", options.command);
   text("version", kVersion);
+  text("created", options.origin.created);
+  text("machine", options.origin.machine);
+  text("build", options.origin.build);
+  text("paper_title", kPaper.title);
+  text("paper_authors", kPaper.authors);
+  text("paper_url", kPaper.url);
+  text("light_surface", kLightSurface.colour);
+  text("dark_surface", kDarkSurface.colour);
   out += "\"looks\":";
   append_looks(out, known_looks());
   out += ",\"others\":";
@@ -94,6 +120,13 @@ void append_data(std::string& out, std::span<const ReportSection> sections,
   for (const std::string_view colour : kHeatColours) {
     if (out.back() != '[') out += ',';
     append_json_string(out, colour);
+  }
+  out += "],\"built_in\":[";
+  for (const std::span<const BuiltIn> table : {built_in_experiments(), language_experiments()}) {
+    for (const BuiltIn& one : table) {
+      if (out.back() != '[') out += ',';
+      append_json_string(out, one.name);
+    }
   }
   out += "],\"sections\":[";
   for (const ReportSection& section : sections) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/report/origin.h"
+
 namespace medgrad::lab {
 
 // One result folder. The texts are its files, as they are.
@@ -18,7 +20,8 @@ struct ReportSection {
 
 struct ReportOptions {
   std::string title = "medgrad report";
-  std::string command = {};  // what makes the whole page again, as "medgrad reproduce --seed 0"
+  std::string command = {};  // regenerates the whole page, as "medgrad reproduce --out results"
+  Origin origin = {};        // when, where and by what it was made; left out where empty
 };
 
 [[nodiscard]] std::string report_html(std::span<const ReportSection> sections,

@@ -39,7 +39,8 @@ function rangeOf(axis, log, lists, share = 0.03) {
 const plusMinus = (series, sign) => series.y.map((y, i) => y + sign * series.se[i]);
 
 // The band of a series as [low, high], or null.
-function bandOf(series, spread) {
+function bandOf(series, { spread }) {
+  if (spread === 'quantiles' && series.lower) return [series.lower, series.upper];
   if (spread === 'range' && series.low) return [series.low, series.high];
   if (spread === 'error' && series.se) {
     series.band ??= [plusMinus(series, -1), plusMinus(series, +1)];
@@ -154,7 +155,7 @@ const extras = {
       chart.data.datasets.forEach(({ series }, i) => {
         if (!chart.isDatasetVisible(i)) return;
         const colour = colourOf(series, currentTheme());
-        const band = bandOf(series, chart.panel.experiment.spread);
+        const band = bandOf(series, chart.panel.figure);
         if (band) drawBand(ctx, series, band, x, y, colour);
         if (series.style === 'area') {
           ctx.beginPath();
@@ -184,8 +185,9 @@ const extras = {
 
 function pointsOf(series, panel) {
   const { logX, logY } = panel;
+  const values = valuesOf(series, panel.figure);
   const points = Array.from(series.x, (x, i) => {
-    const y = series.y[i];
+    const y = values[i];
     const gap = !Number.isFinite(x) || !Number.isFinite(y) || (logX && x <= 0) || (logY && y <= 0);
     return { x, y: gap ? NaN : y };
   });
@@ -194,12 +196,14 @@ function pointsOf(series, panel) {
 }
 
 function tooltipLabel({ dataset, dataIndex }) {
-  const { series } = dataset;
+  const { series, panel } = dataset;
+  const { figure } = panel;
   const i = dataIndex % series.x.length;
-  let text = `${series.name}: ${formatNumber(series.y[i])}`;
-  if (dataset.panel.equal_aspect) text = `${series.name}: (${formatNumber(series.x[i])}, ${formatNumber(series.y[i])})`;
-  if (series.se && Number.isFinite(series.se[i])) text += ` ± ${formatNumber(series.se[i], 2)}`;
-  if (series.low) text += `  [${formatNumber(series.low[i], 3)} … ${formatNumber(series.high[i], 3)}]`;
+  let text = `${series.name}: ${formatNumber(valuesOf(series, figure)[i])}`;
+  if (panel.equal_aspect) text = `${series.name}: (${formatNumber(series.x[i])}, ${formatNumber(series.y[i])})`;
+  if (figure.statistic === 'mean' && series.se && Number.isFinite(series.se[i])) text += ` ± ${formatNumber(series.se[i], 2)}`;
+  const [low, high] = figure.statistic === 'median' && figure.spread !== 'range' ? [series.lower, series.upper] : [series.low, series.high];
+  if (low) text += `  [${formatNumber(low[i], 3)} … ${formatNumber(high[i], 3)}]`;
   return text;
 }
 
@@ -249,7 +253,8 @@ function createChart(panel, canvas) {
 
 function datasetOf(series, panel, theme) {
   const colour = colourOf(series, theme);
-  const marks = series.style === 'points' || (series.x.length <= manyPoints && panel.series.length <= manySeries && series.style === 'line' && !panel.equal_aspect && panel.series.every(({ shade }) => shade === 1));
+  const marks = series.style === 'points' || (series.x.length <= manyPoints && panel.series.length <= manySeries && series.style === 'line' && !panel.equal_aspect && panel.series.every(({ shade }) => shade === null));
+  const dash = dashOf(series);
   return {
     label: series.name, series, panel,
     data: pointsOf(series, panel),
@@ -257,8 +262,9 @@ function datasetOf(series, panel, theme) {
     showLine: series.style !== 'points',
     borderColor: colour,
     backgroundColor: colour,
-    borderDash: dashOf(series),
-    borderWidth: series.style === 'dashed' ? 1.6 : 2,
+    borderDash: dash,
+    order: dash.length ? 0 : 1,  // dashed curves on top: their gaps show what lies below
+    borderWidth: series.style === 'dashed' ? 1.6 : panel.equal_aspect && series.style === 'line' ? 3.5 : 2,
     borderJoinStyle: 'round',
     pointRadius: !marks ? 0 : series.style === 'points' ? 3 : series.x.length > 25 ? 1.5 : 2.5,
     pointHoverRadius: 4,
@@ -272,11 +278,11 @@ function updateChart(panel) {
   const theme = currentTheme();
   chart.data.datasets = panel.series.map((series) => datasetOf(series, panel, theme));
   const visible = panel.series.filter((series) => shown(experiment, series));
-  const bands = visible.flatMap((series) => bandOf(series, experiment.spread) ?? []);
+  const bands = visible.flatMap((series) => bandOf(series, panel.figure) ?? []);
   const { scales, plugins } = chart.options;
   for (const [which, log, lists] of [
     ['x', panel.logX, visible.map((series) => series.x)],
-    ['y', panel.logY, visible.map((series) => series.y).concat(bands)],
+    ['y', panel.logY, visible.map((series) => valuesOf(series, panel.figure)).concat(bands)],
   ]) {
     const scale = scales[which];
     scale.type = log ? 'logarithmic' : 'linear';
@@ -314,9 +320,10 @@ function fitAspect(panel) {
 
 // What the figure shows, for those who cannot see it.
 function describe(panel, visible) {
-  const last = ({ x, y, name }) => {
-    for (let i = y.length - 1; i >= 0; i -= 1) if (Number.isFinite(y[i])) return `${name} ends at ${formatNumber(y[i])} for ${formatNumber(x[i])}`;
-    return `${name} has no finite value`;
+  const last = (series) => {
+    const y = valuesOf(series, panel.figure);
+    for (let i = y.length - 1; i >= 0; i -= 1) if (Number.isFinite(y[i])) return `${series.name} ends at ${formatNumber(y[i])} for ${formatNumber(series.x[i])}`;
+    return `${series.name} has no finite value`;
   };
   const curves = panel.equal_aspect || visible.length > manySeries ? visible.map((series) => series.name) : visible.map(last);
   panel.canvas.setAttribute('aria-label', `${panel.title || 'Chart'}: ${panel.y.label || 'y'} against ${panel.x.label || 'x'}. ${curves.join('; ')}.`);

@@ -11,19 +11,26 @@ function save(name, type, content) {
 
 const fileName = (panel, ending) => `${[panel.experiment.name, panel.figure.id, panel.id].filter(Boolean).map(slug).join('-')}.${ending}`;
 
-const csvField = (value) => (/[",\n]/.test(value) ? `"${String(value).replace(/"/g, '""')}"` : String(value));
+const csvField = (value) => (/[",\r\n]/.test(value) ? `"${String(value).replace(/"/g, '""')}"` : String(value));
 
 function panelCsv(panel) {
   const lines = [];
   const number = (value) => (Number.isNaN(value) ? 'nan' : Number.isFinite(value) ? String(value) : value > 0 ? 'inf' : '-inf');
   if (panel.heat) {
-    lines.push([panel.y.label || 'y', panel.x.label || 'x', panel.heat.label || 'value'].map(csvField).join(','));
-    panel.heat.y.forEach((y, i) => panel.heat.x.forEach((x, j) => lines.push([csvField(y), csvField(x), number(panel.heat.z[i * panel.heat.x.length + j])].join(','))));
+    const { x: columns, z, median, label } = panel.heat;
+    lines.push([panel.y.label || 'y', panel.x.label || 'x', ...(median ? ['mean', 'median'].map((name) => `${name} ${label || 'value'}`) : [label || 'value'])].map(csvField).join(','));
+    panel.heat.y.forEach((y, i) => columns.forEach((x, j) => {
+      const at = i * columns.length + j;
+      lines.push([csvField(y), csvField(x), number(z[at]), ...(median ? [number(median[at])] : [])].join(','));
+    }));
   } else {
-    lines.push(['series', panel.x.label || 'x', panel.y.label || 'y', 'min', 'max', 'standard error'].map(csvField).join(','));
+    const y = panel.y.label || 'y';
+    const columns = [['low', 'min'], ['high', 'max'], ['se', 'standard error'], ['median', 'median'], ['lower', '10 % quantile'], ['upper', '90 % quantile']]
+      .filter(([list]) => panel.series.some((series) => series[list]));
+    lines.push(['series', panel.x.label || 'x', columns.length ? `mean ${y}` : y, ...columns.map(([, name]) => name)].map(csvField).join(','));
     for (const series of panel.series) {
       series.x.forEach((x, i) => lines.push([csvField(series.name), number(x), number(series.y[i]),
-        ...[series.low, series.high, series.se].map((list) => (list ? number(list[i]) : ''))].join(',')));
+        ...columns.map(([list]) => (series[list] ? number(series[list][i]) : ''))].join(',')));
     }
   }
   return `${lines.join('\n')}\n`;
@@ -43,7 +50,7 @@ function panelSvg(panel) {
   const { x, y } = chart.scales;
   const area = chart.chartArea;
   const visible = panel.series.filter((series) => shown(panel.experiment, series));
-  const entries = visible.length > manySeries ? legendOf(visible).map((entry) => ({ ...entry, shade: 1, run: 0 })) : visible;
+  const entries = visible.length > manySeries ? legendOf(visible).map((entry) => ({ ...entry, shade: null, run: 0 })) : visible;
   const perRow = Math.max(1, Math.floor(chart.width / 170));
   const height = chart.height + Math.ceil(entries.length / perRow) * 18 + 30;
   const out = [];
@@ -67,7 +74,7 @@ function panelSvg(panel) {
   }
   out.push(`<path d="M${r(area.left)} ${r(area.top)}V${r(area.bottom)}H${r(area.right)}" stroke="${theme.axis}" fill="none"/><g clip-path="url(#area)">`);
   for (const series of visible) {
-    const band = bandOf(series, panel.experiment.spread);
+    const band = bandOf(series, panel.figure);
     const fill = `fill="${colourOf(series, theme)}" fill-opacity="0.15"`;
     if (band) {
       for (const list of stretches(series, band, x, y)) {
@@ -76,7 +83,7 @@ function panelSvg(panel) {
     }
     if (series.style === 'area') out.push(`<polygon points="${points(Array.from(series.x, (v, i) => [x.getPixelForValue(v), y.getPixelForValue(series.y[i])]))}" ${fill}/>`);
   }
-  for (const series of visible) {
+  for (const series of [...visible].sort((a, b) => Boolean(dashOf(a).length) - Boolean(dashOf(b).length))) {
     let line = [];
     const flush = () => { if (line.length > 1) out.push(`<polyline points="${points(line)}" ${stroke(series)}/>`); line = []; };
     for (const point of pointsOf(series, panel)) {

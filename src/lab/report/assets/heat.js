@@ -12,7 +12,9 @@ const luminance = (hex) => channels(hex).reduce((sum, c, i) => sum + [0.2126, 0.
 function drawHeat(panel) {
   const { heat } = panel;
   const [columns, rows] = [heat.x.length, heat.y.length];
-  const usable = Array.from(heat.z).filter((z) => Number.isFinite(z) && (!heat.log || z > 0));
+  const values = heat.median && panel.figure.statistic === 'median' ? heat.median : heat.z;
+  const label = heat.median ? `${panel.figure.statistic} ${heat.label || 'value'}` : heat.label;
+  const usable = Array.from(values).filter((z) => Number.isFinite(z) && (!heat.log || z > 0));
   const [min, max] = [Math.min(...usable), Math.max(...usable)];
   const scale = (z) => {
     if (!Number.isFinite(z) || (heat.log && z <= 0)) return NaN;
@@ -27,19 +29,19 @@ function drawHeat(panel) {
   const cell = { width: (width - left - 8) / columns, height: Math.max(24, Math.min(44, 360 / rows)) };
   const height = rows * cell.height;
   const bar = height + bottom + 14;
-  const svg = element('svg', { class: 'heat', viewBox: `0 0 ${width} ${bar + 38}`, role: 'img', 'aria-label': describeHeat(panel, min, max) });
+  const svg = element('svg', { class: 'heat', viewBox: `0 0 ${width} ${bar + 38}`, role: 'img', 'aria-label': describeHeat(panel, label, min, max) });
   const text = (x, y, content, attributes = {}) => element('text', { x, y, 'font-size': 12.5, 'text-anchor': 'middle', fill: 'currentColor', ...attributes }, content);
   const labelled = cell.width >= 30;
 
   for (let i = 0; i < rows; i += 1) {
     svg.append(text(left - 8, (i + 0.5) * cell.height + 4, heat.y[i], { 'text-anchor': 'end' }));
     for (let j = 0; j < columns; j += 1) {
-      const z = heat.z[i * columns + j];
+      const z = values[i * columns + j];
       const t = scale(z);
       const colour = Number.isNaN(t) ? null : heatColour(t);
       const [x, y] = [left + j * cell.width, i * cell.height];
       const box = element('g', { class: 'cell' },
-        element('title', {}, `${panel.y.label || 'row'} ${heat.y[i]}, ${panel.x.label || 'column'} ${heat.x[j]}: ${heat.label ? `${heat.label} ` : ''}${formatNumber(z)}`),
+        element('title', {}, `${panel.y.label || 'row'} ${heat.y[i]}, ${panel.x.label || 'column'} ${heat.x[j]}: ${label ? `${label} ` : ''}${formatNumber(z)}`),
         element('rect', { x: x + 0.75, y: y + 0.75, width: cell.width - 1.5, height: cell.height - 1.5, rx: 2, fill: colour ?? 'none', stroke: colour ? 'none' : 'currentColor', 'stroke-opacity': 0.25 }));
       if (labelled) {
         const ink = !colour ? 'currentColor' : luminance(colour) > 0.3 ? '#10151a' : '#ffffff';
@@ -54,7 +56,7 @@ function drawHeat(panel) {
   });
   if (panel.x.label) svg.append(text(left + (width - left) / 2, height + bottom - 6, panel.x.label, { 'font-weight': 600 }));
   if (panel.y.label) svg.append(text(12, height / 2, panel.y.label, { 'font-weight': 600, transform: `rotate(-90 12 ${height / 2})` }));
-  if (usable.length) svg.append(...colourBar(heat, left, bar, width - left - 8, min, max, text));
+  if (usable.length) svg.append(...colourBar({ ...heat, label }, left, bar, width - left - 8, min, max, text));
   return svg;
 }
 
@@ -71,6 +73,6 @@ function colourBar(heat, left, top, width, min, max, text) {
   return parts;
 }
 
-function describeHeat(panel, min, max) {
-  return `${panel.title || 'Heat map'}: ${panel.heat.label || 'values'} by ${panel.y.label || 'row'} (${panel.heat.y.join(', ')}) and ${panel.x.label || 'column'} (${panel.heat.x.join(', ')}), from ${formatNumber(min)} to ${formatNumber(max)}.`;
+function describeHeat(panel, label, min, max) {
+  return `${panel.title || 'Heat map'}: ${label || 'values'} by ${panel.y.label || 'row'} (${panel.heat.y.join(', ')}) and ${panel.x.label || 'column'} (${panel.heat.x.join(', ')}), from ${formatNumber(min)} to ${formatNumber(max)}.`;
 }

@@ -1,77 +1,12 @@
 // page.js: the page from top to bottom.
 
 const experiments = groupSections(report.sections);
-const panels = [];  // of the whole page
 
 function tally(runs) {
   const claims = runs.flatMap(claimsOf);
   const holding = claims.filter((claim) => claim.holds === true).length;
   const open = claims.filter((claim) => claim.holds !== true && claim.holds !== false).length;
   return { all: claims.length, holding, open, failing: claims.length - holding - open };
-}
-
-// ---- Legend and switches of an experiment -------------------------------------------------------
-
-function swatch(series) {
-  const line = element('line', { x1: 1, x2: 23, y1: 6, y2: 6, 'stroke-width': 2.5, 'stroke-dasharray': dashOf(series).join(' ') || null });
-  const dot = element('circle', { cx: 12, cy: 6, r: 3.5 });
-  const node = element('svg', { class: 'swatch', viewBox: '0 0 24 12', 'aria-hidden': 'true' }, series.style === 'points' ? dot : line);
-  node.paint = () => { const colour = colourOf(series, currentTheme()); line.setAttribute('stroke', colour); dot.setAttribute('fill', colour); };
-  node.paint();
-  return node;
-}
-const swatches = [];
-
-function redraw(experiment) {
-  for (const panel of panels) if (panel.experiment === experiment) updateChart(panel);
-}
-
-// Chips that switch: a click one of them, a double click all others.
-function chips(experiment, hidden, entries) {
-  const buttons = entries.map(({ id, name, picture }) => {
-    const button = element('button', { type: 'button', class: 'chip', 'aria-pressed': 'true', 'data-id': id, title: `${name}: a click hides or shows it, a double click shows it alone` }, picture, name);
-    button.addEventListener('click', (event) => {
-      if (event.detail > 1) return;
-      if (!hidden.delete(id)) hidden.add(id);
-      refresh();
-    });
-    button.addEventListener('dblclick', () => {
-      const alone = entries.every((entry) => entry.id === id || hidden.has(entry.id));
-      hidden.clear();
-      if (!alone) entries.filter((entry) => entry.id !== id).forEach((entry) => hidden.add(entry.id));
-      refresh();
-    });
-    return button;
-  });
-  function refresh() {
-    entries.forEach(({ id }, i) => buttons[i].setAttribute('aria-pressed', String(!hidden.has(id))));
-    redraw(experiment);
-  }
-  return buttons;
-}
-
-function spreadSwitch(experiment) {
-  const choices = [['range', 'min–max', experiment.hasRange], ['error', '± s.e.', experiment.hasError], ['none', 'off', true]].filter(([, , there]) => there);
-  experiment.spread = choices[0][0];
-  if (choices.length < 2) return null;
-  const buttons = choices.map(([id, name]) => element('button', { type: 'button', 'aria-pressed': String(id === experiment.spread), 'data-spread': id, onclick: () => {
-    experiment.spread = id;
-    choices.forEach(([other], i) => buttons[i].setAttribute('aria-pressed', String(other === id)));
-    redraw(experiment);
-  } }, name));
-  return element('div', { class: 'segmented', role: 'group', 'aria-label': 'Bands around the curves' }, element('span', { class: 'muted' }, 'Bands'), buttons);
-}
-
-function legendBar(experiment) {
-  const picture = (series) => { const node = swatch(series); swatches.push(node); return node; };
-  const keys = experiment.keys.map(({ key, name, style }) => ({ id: key, name, picture: picture({ key, style, shade: 1, run: 0 }) }));
-  const parts = [element('div', { class: 'chips', role: 'group', 'aria-label': 'Methods' }, chips(experiment, experiment.hiddenKeys, keys))];
-  if (experiment.compared) {
-    const runs = experiment.runs.map((run, i) => ({ id: i, name: run.label, picture: picture({ key: 'exact', style: 'line', shade: 1, run: i }) }));
-    parts.push(element('div', { class: 'chips runs', role: 'group', 'aria-label': 'Runs' }, element('span', { class: 'muted' }, 'Runs'), chips(experiment, experiment.hiddenRuns, runs)));
-  }
-  parts.push(spreadSwitch(experiment));
-  return experiment.keys.length ? element('div', { class: 'legend' }, parts) : null;
 }
 
 // ---- Figures ------------------------------------------------------------------------------------
@@ -81,7 +16,7 @@ function panelNode(panel, figure, experiment) {
   panels.push(panel);
   const tools = element('div', { class: 'tools', role: 'group', 'aria-label': `Tools for ${panel.title || 'this panel'}` });
   const toggle = (name, property) => {
-    const button = element('button', { type: 'button', 'aria-pressed': String(panel[property]), 'data-axis': property, title: 'logarithmic or linear axis', onclick: () => {
+    const button = element('button', { type: 'button', 'aria-pressed': String(panel[property]), 'data-axis': property, title: 'Logarithmic or linear axis', onclick: () => {
       panel[property] = !panel[property];
       button.setAttribute('aria-pressed', String(panel[property]));
       realise(panel);
@@ -94,12 +29,13 @@ function panelNode(panel, figure, experiment) {
     if (positive((series) => series.x)) tools.append(toggle('log x', 'logX'));
     if (positive((series) => series.y)) tools.append(toggle('log y', 'logY'));
   }
-  const button = (name, what, act) => tools.append(element('button', { type: 'button', title: `Save ${what}`, 'aria-label': `Save ${what} of ${panel.title || 'this panel'}`, 'data-save': name, onclick: () => { realise(panel); act(); } }, name));
+  const button = (name, what, act) => tools.append(element('button', { type: 'button', title: `Save ${what} as ${name}`, 'aria-label': `Save ${what} of ${panel.title || 'this panel'} as ${name}`, 'data-save': name, onclick: () => { realise(panel); act(); } }, name));
   button('CSV', 'the numbers', () => save(fileName(panel, 'csv'), 'text/csv', panelCsv(panel)));
   button('PNG', 'the picture', () => savePng(panel));
   button('SVG', 'the drawing', () => save(fileName(panel, 'svg'), 'image/svg+xml', panelSvg(panel)));
 
   const plot = element('div', { class: `plot${panel.equal_aspect ? ' square' : ''}${panel.heat ? ' is-heat' : ''}` });
+  panel.plot = plot;
   if (panel.heat) {
     plot.append(drawHeat(panel));
   } else {
@@ -108,8 +44,9 @@ function panelNode(panel, figure, experiment) {
     watcher.observe(plot);
     plot.panel = panel;
   }
-  return element('div', { class: 'panel' }, element('h4', {}, panel.title || ''), plot, tools,
+  panel.node = element('div', { class: 'panel' }, element('h4', {}, panel.title || ''), plot, tools,
     panel.note ? element('p', { class: 'note' }, panel.note) : null);
+  return panel.node;
 }
 
 function realise(panel) {
@@ -125,23 +62,19 @@ const watcher = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: '800px' });
 
-// What the shades of a family of curves mean, where no panel says it.
-function shadesNote(figure) {
-  if (figure.panels.some((panel) => panel.note)) return '';
-  for (const { series, equal_aspect: geometry } of figure.panels) {
-    const family = series.filter(({ key, run }) => key === series[0].key && run === series[0].run).sort((a, b) => a.shade - b.shade);
-    if (!geometry && family.length > 1 && family[0].shade < family.at(-1).shade) return ` From pale to full colour: ${family[0].method} … ${family.at(-1).method}.`;
-  }
-  return '';
-}
+const paperLink = (text) => element('a', { href: report.paper_url, title: `${report.paper_title} (${report.paper_authors})`, rel: 'noreferrer' }, text);
 
-let figureNumber = 0;
 function figureNode(figure, experiment) {
-  figureNumber += 1;
-  const columns = Math.max(1, Math.min(figure.columns, figure.panels.length));
-  return element('figure', { id: `${experiment.id}-${figure.id}` },
-    element('div', { class: 'panels', 'data-columns': Math.min(columns, 4), style: `--columns: ${columns}` }, figure.panels.map((panel) => panelNode(panel, figure, experiment))),
-    element('figcaption', {}, element('b', {}, `Figure ${figureNumber}${figure.title ? `: ${figure.title}` : ''}.`), figure.caption ? ` ${figure.caption}` : '', shadesNote(figure)));
+  figure.experiment = experiment;
+  figure.node = element('figure', { id: `${experiment.id}-${figure.id}` },
+    legendBar(figure, experiment),
+    element('div', { class: 'panels' }, figure.panels.map((panel) => panelNode(panel, figure, experiment))),
+    element('p', { class: 'nothing muted', hidden: true }, 'Everything in this figure is hidden; the legend above brings it back.'),
+    element('figcaption', {}, figure.title ? element('b', {}, `${figure.title}.`) : null, figure.caption ? ` ${figure.caption}` : '',
+      element('span', { class: 'statistics' }, statisticsOfFigure(figure)),
+      figure.paper ? element('span', { class: 'paper' }, ' In the paper: ', paperLink(figure.paper), '.') : null));
+  arrange(figure);
+  return figure.node;
 }
 
 // ---- Sections -----------------------------------------------------------------------------------
@@ -161,14 +94,21 @@ function sectionNode(experiment) {
   return element('section', { id: experiment.id, 'aria-labelledby': `${experiment.id}-title` },
     element('h2', { id: `${experiment.id}-title` }, experiment.title, ' ', element('code', { class: 'name' }, experiment.name)),
     experiment.description ? element('p', { class: 'description' }, experiment.description) : null,
-    legendBar(experiment),
     experiment.figures.map((figure) => figureNode(figure, experiment)),
     claims ? element('h3', {}, 'Claims ', badge(numbered)) : null, claims,
     notes.length ? element('div', { class: 'notes' }, element('h3', {}, 'Notes'), element('ul', {}, notes.map((note) => element('li', {}, note)))) : null,
     element('div', { class: 'folds' },
       rows ? folded(`Results: ${count(rows, 'row')}${experiment.compared ? ', side by side' : ''}`, build) : null,
       experiment.runs.some((run) => run.config) ? folded('Settings', () => settings(experiment)) : null,
-      experiment.runs.some((run) => run.config || run.summary?.rows?.length) ? folded('Run it again', () => rerun(experiment)) : null));
+      experiment.runs.some((run) => run.config || run.summary?.rows?.length) ? folded('Run this experiment again', () => rerun(experiment)) : null));
+}
+
+// When, where and by what the page was created, and the paper it is about.
+function origin() {
+  const figures = experiments.some(({ figures: all }) => all.some(({ paper }) => paper));
+  const made = [report.created && `on ${report.created}`, report.build && `by ${report.build}`, report.machine && `on ${report.machine}`].filter(Boolean).join(' ');
+  return element('p', { class: 'muted origin' }, made ? `Created ${made}. ` : '',
+    ...(figures ? ['The figures follow ', paperLink(report.paper_title), ` (${report.paper_authors}).`] : []));
 }
 
 function overview() {
@@ -188,10 +128,11 @@ function overview() {
     element('div', { class: 'tiles' },
       tile(String(measured.length), measured.length === 1 ? 'experiment' : 'experiments'),
       runs > measured.length ? tile(String(runs), 'runs') : null,
-      total.all ? tile(`${total.holding} of ${total.all}`, `claims hold${total.open ? `, ${total.open} not decided` : ''}`, total.failing ? 'fails' : 'holds') : null,
+      total.all ? tile(`${total.holding} of ${total.all}`, `claims hold${total.open ? `, ${total.open} undecided` : ''}`, total.failing ? 'fails' : 'holds') : null,
       tile((versions.length ? versions : [report.version]).join(', '), 'medgrad version'),
       seeds.length ? tile(seeds.map(String).join(', '), seeds.length === 1 ? 'seed' : 'seeds') : null),
-    report.command ? element('div', { class: 'again' }, element('span', { class: 'muted' }, 'Makes this page again:'), commandLine(report.command)) : null,
+    report.command ? element('div', { class: 'again' }, element('span', { class: 'muted' }, 'Regenerate this page:'), commandLine(report.command)) : null,
+    origin(),
     failing.length ? folded(`${count(failing.length, 'claim')} ${failing.length === 1 ? 'does' : 'do'} not hold`, () => element('ul', { class: 'claims' }, failing)) : null);
 }
 
@@ -199,7 +140,7 @@ const contents = () => element('nav', { 'aria-label': 'Experiments' }, element('
   element('ul', {}, experiments.map((experiment) => element('li', {}, element('a', { href: `#${experiment.id}` }, element('span', {}, experiment.name), badge(tally(experiment.runs)))))));
 
 document.getElementById('page').append(contents(), element('main', { id: 'content' }, overview(), experiments.map(sectionNode),
-  element('footer', { class: 'muted' }, `Made by medgrad ${report.version}. Everything on this page is in this one file.`)));
+  element('footer', { class: 'muted' }, `Created by medgrad ${report.version}. This page is one file and needs no network.`)));
 
 // The contents show where one is.
 const links = new Map([...document.querySelectorAll('nav a')].map((link) => [link.getAttribute('href').slice(1), link]));

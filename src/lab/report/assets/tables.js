@@ -1,6 +1,6 @@
 // tables.js: claims, the rows of summary.json, settings.
 
-const marks = { true: ['✓', 'holds', 'holds'], false: ['✗', 'fails', 'does not hold'], null: ['–', 'open', 'not decided'] };
+const marks = { true: ['✓', 'holds', 'holds'], false: ['✗', 'fails', 'does not hold'], null: ['–', 'open', 'undecided'] };
 const markOf = (holds) => marks[holds === true || holds === false ? holds : null];
 function mark(holds) {
   const [sign, name, words] = markOf(holds);
@@ -19,12 +19,14 @@ function claimList(experiment) {
       return element('li', {}, mark(claim.holds), element('div', {}, text, claim.evidence ? element('p', { class: 'evidence' }, claim.evidence) : null));
     }));
   }
-  return element('div', { class: 'scroll' }, element('table', { class: 'compared-claims' },
+  const words = (claim) => (claim ? [markOf(claim.holds)[2], claim.evidence].filter(Boolean).join(': ') : '');
+  return element('div', {}, element('div', { class: 'scroll' }, element('table', { class: 'compared-claims' },
     element('thead', {}, element('tr', {}, element('th', { scope: 'col' }, 'Claim'), experiment.runs.map((run) => element('th', { scope: 'col' }, run.label)))),
     element('tbody', {}, texts.map((text) => element('tr', {}, element('th', { scope: 'row' }, text), experiment.runs.map((run) => {
       const claim = find(run, text);
       return element('td', {}, claim ? mark(claim.holds) : '', claim?.evidence ? element('p', { class: 'evidence' }, claim.evidence) : null);
-    }))))));
+    })))))),
+  csvButton(`Claims of ${experiment.name}`, () => [['claim', ...experiment.runs.map((run) => run.label)], ...texts.map((text) => [text, ...experiment.runs.map((run) => words(find(run, text)))])]));
 }
 
 // ---- Tables of many rows ------------------------------------------------------------------------
@@ -83,6 +85,13 @@ function compare(a, b) {
   return String(a ?? '').localeCompare(String(b ?? ''), undefined, { numeric: true });
 }
 
+// Saves a table, a list of rows of which the first one names the columns, with all digits.
+function csvButton(name, table) {
+  const cell = (value) => csvField(value === null ? 'nan' : value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : value);
+  return element('button', { class: 'small', type: 'button', 'data-save': 'table', title: `Save ${name} as CSV`, 'aria-label': `Save ${name} as CSV`,
+    onclick: () => save(`${slug(name)}.csv`, 'text/csv', `${table().map((row) => row.map(cell).join(',')).join('\n')}\n`) }, 'CSV');
+}
+
 // Sorted by a click on a column's head, filtered by words; only some rows at a time are elements.
 function dataTable({ columns, rows }, caption) {
   const step = 100;
@@ -104,16 +113,20 @@ function dataTable({ columns, rows }, caption) {
       heads.forEach((head, i) => { if (columns[i] === name) head.setAttribute('aria-sort', state.down ? 'descending' : 'ascending'); else head.removeAttribute('aria-sort'); });
       fill();
     } }, name.replace(/_/g, ' '))));
+  function chosenRows() {
+    const chosen = rows.map((_, i) => i).filter((i) => state.words.every((word) => texts[i].includes(word)));
+    if (state.by) chosen.sort((a, b) => (state.down ? -1 : 1) * compare(rows[a][state.by], rows[b][state.by]));
+    return chosen;
+  }
   function fill() {
-    let chosen = rows.map((_, i) => i).filter((i) => state.words.every((word) => texts[i].includes(word)));
-    if (state.by) chosen = chosen.sort((a, b) => (state.down ? -1 : 1) * compare(rows[a][state.by], rows[b][state.by]));
-    body.replaceChildren(...chosen.slice(0, state.limit).map((i) => element('tr', {}, columns.map((name) => element('td', { class: numeric.has(name) && 'number' }, formatCell(rows[i][name]))))));
+    const chosen = chosenRows();
+    body.replaceChildren(...chosen.slice(0, state.limit).map((i) => element('tr', {}, columns.map((name) => element('td', { class: numeric.has(name) && 'number', 'data-name': name.replace(/_/g, ' ') }, formatCell(rows[i][name]))))));
     const part = Math.min(chosen.length, state.limit);
     status.textContent = part < chosen.length ? `${part} of ${count(chosen.length, 'row')}` : count(chosen.length, 'row');
     more.hidden = part >= chosen.length;
   }
   fill();
-  return element('div', { class: 'data' }, element('div', { class: 'data-head' }, filter, status),
+  return element('div', { class: 'data' }, element('div', { class: 'data-head' }, filter, status, csvButton(caption, () => [columns, ...chosenRows().map((i) => columns.map((name) => rows[i][name]))])),
     element('div', { class: 'scroll tall' }, element('table', {}, element('caption', { class: 'offscreen' }, caption), element('thead', {}, element('tr', {}, heads)), body)), more);
 }
 
@@ -144,7 +157,8 @@ function settings(experiment) {
     if (names.length) {
       parts.push(element('div', { class: 'scroll' }, element('table', {},
         element('thead', {}, element('tr', {}, element('th', {}, 'setting'), experiment.runs.map((run) => element('th', {}, run.label)))),
-        element('tbody', {}, names.map((name) => element('tr', {}, element('th', { scope: 'row' }, name), flat.map((one) => element('td', {}, one[name] ?? '–'))))))));
+        element('tbody', {}, names.map((name) => element('tr', {}, element('th', { scope: 'row' }, name), flat.map((one) => element('td', {}, one[name] ?? '–'))))))),
+      csvButton(`Settings of ${experiment.name}`, () => [['setting', ...experiment.runs.map((run) => run.label)], ...names.map((name) => [name, ...flat.map((one) => one[name])])]));
     }
   }
   for (const run of experiment.runs) {
@@ -157,7 +171,7 @@ function settings(experiment) {
 
 function rerun(experiment) {
   const folder = experiment.compared ? null : experiment.runs[0].label;
-  return element('div', {}, experiment.runs.some((run) => run.summary?.paper === false) ? null : commandLine(`medgrad reproduce ${experiment.name}`),
-    element('p', { class: 'muted' }, 'or with the settings above, saved in the result folder, changed as you like:'),
+  return element('div', {}, !report.built_in.includes(experiment.name) ? null : commandLine(`medgrad reproduce ${experiment.name}`),
+    element('p', { class: 'muted' }, 'The settings above are a file of the result folder, to change and run:'),
     commandLine(`medgrad run ${folder ? `${folder}/` : ''}config.json`));
 }
