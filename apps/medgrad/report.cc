@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "core/text.h"
+#include "lab/experiments.h"
 #include "lab/report/gnuplot.h"
 #include "medgrad/error.h"
 #include "streams.h"
@@ -44,7 +45,9 @@ class Report final : public Command {
     std::string command = "medgrad report";
     for (const std::string& folder : folders_) command += " " + shell_word(folder);
     if (!out_.empty()) command += " --out " + shell_word(out_);
-    lab::write_report(file, sections, {.command = command, .origin = lab::origin_here()});
+    lab::write_report(
+        file, sections,
+        {.command = command, .origin = lab::origin_here(), .built_in = lab::built_in_names()});
     if (svg_ || pdf_) draw(common, sections);
     if (!common.quiet && out_ != "-") std::cerr << "Wrote " << file.string() << "\n";
   }

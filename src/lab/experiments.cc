@@ -35,6 +35,13 @@ bool is_language_experiment(const Node& document) {
   });
 }
 
+std::vector<std::string_view> built_in_names() {
+  std::vector<std::string_view> names;
+  for (const std::span<const BuiltIn> table : {built_in_experiments(), language_experiments()})
+    for (const BuiltIn& one : table) names.push_back(one.name);
+  return names;
+}
+
 const BuiltIn& find_built_in(std::string_view name) {
   std::vector<std::string_view> known;
   for (const std::span<const BuiltIn> table : {built_in_experiments(), language_experiments()}) {

@@ -27,6 +27,8 @@ struct BuiltIn {
 // src/language. Their names and files are here for whoever lists and prints them.
 [[nodiscard]] std::span<const BuiltIn> language_experiments();
 [[nodiscard]] bool is_language_experiment(std::string_view name);
+// The names in both tables.
+[[nodiscard]] std::vector<std::string_view> built_in_names();
 // Is it such a file, whoever wrote it? They have a "kind" of their own.
 [[nodiscard]] bool is_language_experiment(const Node& document);
 // Of either table. Throws Error with the nearest name where there is none of that name.

@@ -143,7 +143,8 @@ void write_results(const std::vector<Finished>& experiments, std::vector<ResultF
   }
   std::string command = options.command;
   if (!command.empty()) command += " --out " + shell_word(options.out.string());
-  const std::string page = report_html(sections, {.command = command, .origin = origin_here()});
+  const std::string page = report_html(
+      sections, {.command = command, .origin = origin_here(), .built_in = built_in_names()});
   if (drawn.valid()) {
     const std::string failure = drawn.get();
     if (!failure.empty() && options.warn) options.warn(failure);

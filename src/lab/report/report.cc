@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "lab/experiments.h"
 #include "lab/report/assets.h"
 #include "lab/report/json_text.h"
 #include "lab/report/overview.h"
@@ -122,11 +121,9 @@ void append_data(std::string& out, std::span<const ReportSection> sections,
     append_json_string(out, colour);
   }
   out += "],\"built_in\":[";
-  for (const std::span<const BuiltIn> table : {built_in_experiments(), language_experiments()}) {
-    for (const BuiltIn& one : table) {
-      if (out.back() != '[') out += ',';
-      append_json_string(out, one.name);
-    }
+  for (const std::string_view name : options.built_in) {
+    if (out.back() != '[') out += ',';
+    append_json_string(out, name);
   }
   out += "],\"sections\":[";
   for (const ReportSection& section : sections) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/report/origin.h"
@@ -22,6 +23,7 @@ struct ReportOptions {
   std::string title = "medgrad report";
   std::string command = {};  // regenerates the whole page, as "medgrad reproduce --out results"
   Origin origin = {};        // when, where and by what it was made; left out where empty
+  std::vector<std::string_view> built_in = {};  // experiments that medgrad reproduce knows by name
 };
 
 [[nodiscard]] std::string report_html(std::span<const ReportSection> sections,
