@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <variant>
 
@@ -29,6 +28,14 @@ void check_positive(const char* name, double value) {
 
 void check_p(double p) {
   if (!(p >= 1)) throw Error("p is " + number(p) + "; it must be at least 1 (or inf).");
+}
+
+// Is it worth sorting the rows? For estimators that iterate: rounding would take them different
+// ways, and where rows are nearly on a line, far apart.
+bool ignores_order(const SampleMethod& method) {
+  const LpMedian* const lp = std::get_if<LpMedian>(&method);
+  return std::holds_alternative<GeometricMedian>(method) ||
+         std::holds_alternative<HuberLocation>(method) || (lp != nullptr && lp->p > 1);
 }
 
 template <Real T>
@@ -75,8 +82,8 @@ estimators::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, st
                   "; weights must be positive and finite.");
     }
   }
-  input.total = std::accumulate(input.weights.begin(), input.weights.end(), 0.0);
-  if (!(input.total < kInfinity)) throw Error("The weights add up to more than a double can hold.");
+  estimators::normalise_weights(input);
+  if (ignores_order(method)) estimators::sort_rows(input);
   return input;
 }
 

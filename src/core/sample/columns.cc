@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/sample/estimators.h"
+#include "core/sample/line.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -40,33 +41,6 @@ Count register_median(const Input<T>& input, std::span<T> out) {
   return all;
 }
 
-struct Weighted {
-  double value, weight;
-};
-
-// The midpoint of the smallest value with at least half of the weight up to it and the smallest
-// with more than half.
-double weighted_median(std::span<Weighted> column) {
-  std::sort(column.begin(), column.end(),
-            [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
-  double total = 0;
-  for (const Weighted& entry : column) total += entry.weight;
-  double below = 0, lower = column.back().value, upper = column.back().value;
-  bool found = false;
-  for (const Weighted& entry : column) {
-    below += entry.weight;
-    if (!found && 2 * below >= total) {
-      lower = entry.value;
-      found = true;
-    }
-    if (2 * below > total) {
-      upper = entry.value;
-      break;
-    }
-  }
-  return std::midpoint(lower, upper);
-}
-
 template <Real T>
 Count weighted_medians(const Input<T>& input, std::span<T> out) {
   return for_each_block(input, static_cast<const T*>(nullptr),
@@ -80,7 +54,11 @@ Count weighted_medians(const Input<T>& input, std::span<T> out) {
                               if (!std::isnan(x))
                                 column[m++] = {double{clamp_to_finite(x)}, input.weights[i]};
                             }
-                            out[j] = static_cast<T>(weighted_median(std::span(column).first(m)));
+                            const std::span<Weighted> entries = std::span(column).first(m);
+                            sort_by_value(entries);
+                            const Middle middle = weighted_middle(entries);
+                            out[j] = static_cast<T>(std::midpoint(entries[middle.lower].value,
+                                                                  entries[middle.upper].value));
                           }
                         });
 }
@@ -149,17 +127,33 @@ void trim_tile(std::span<const kernels::Comparator> network, Block<T>& block, st
   }
 }
 
-// sum omega_i |m - x_i|_1 over the columns of a block.
+// sum omega_i |m - x_i|_1 over the columns of a block, entries times `unit`.
 template <Real T>
-double l1_distances(const Input<T>& input, const Block<T>& block, const T* m) {
+double l1_distances(const Input<T>& input, const Block<T>& block, const T* m, double unit) {
   double sum = 0;
   for (std::size_t i = 0; i < input.n; ++i) {
     double row = 0;
     for (std::size_t j = 0; j < block.count(); ++j)
-      row += std::abs(static_cast<double>(m[j]) - static_cast<double>(block.rows()[i][j]));
+      row += std::abs(unit * static_cast<double>(m[j]) -
+                      unit * static_cast<double>(block.rows()[i][j]));
     sum += input.weights[i] * row;
   }
   return sum;
+}
+
+// In units where it cannot overflow, if it does in those of the data.
+template <Real T>
+double l1_objective(const Input<T>& input, std::span<const T> m) {
+  for (const int exponent : {0, 200}) {
+    std::vector<double> parts(chunks_for(input.d).count);
+    for_each_block(input, m.data(),
+                   [&](std::size_t c, Block<T>& block, std::size_t begin, std::size_t) {
+                     parts[c] += l1_distances(input, block, &m[begin], std::ldexp(1.0, -exponent));
+                   });
+    const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
+    if (std::isfinite(sum)) return std::ldexp(sum, exponent + input.weight_exponent);
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -183,14 +177,7 @@ SampleInfo median(const Input<T>& input, std::span<T> out) {
   SampleInfo info;
   info.nan = seen.nan;
   info.inf = seen.inf;
-  if (input.objective) {
-    std::vector<double> parts(chunks_for(input.d).count);
-    for_each_block(input, static_cast<const T*>(out.data()),
-                   [&](std::size_t c, Block<T>& block, std::size_t begin, std::size_t) {
-                     parts[c] += l1_distances(input, block, &out[begin]);
-                   });
-    for (const double part : parts) info.objective += part;
-  }
+  if (input.objective) info.objective = l1_objective<T>(input, out);
   return info;
 }
 

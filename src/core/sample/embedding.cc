@@ -16,16 +16,45 @@ using kernels::pair_index;
 
 constexpr int kMostExponent = 490;
 
-// The median of the exponents of what is not zero: the size of the bulk.
-int bulk_exponent(std::span<const double> sizes, std::span<const int> exponents) {
-  SmallVector<int, 16> some;
+// The exponent of a radius around the centre within which all minimisers are, from the exponents of
+// the sizes that are not zero: that of search_radius (norms.h) in whole powers of two, as the sizes
+// of the rows need not fit into one range of doubles. Huber's function has mu (r - mu/2) <= H(r) <=
+// mu r, which adds V mu / 2 to the right side of the inequality there; its minimisers are also
+// within the largest size, wherever the weight is. Where all minimisers are at the centre, the
+// smallest size.
+int radius_exponent(std::span<const double> sizes, std::span<const int> exponents,
+                    std::span<const double> weights, double mu) {
+  int least = std::numeric_limits<int>::max(), most = std::numeric_limits<int>::min();
+  double weight = 0, total = 0;  // weight: of what is as near as we have come
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] > 0) some.push_back(exponents[i]);
+    total += weights[i];
+    if (sizes[i] == 0) weight += weights[i];
+    if (sizes[i] == 0) continue;
+    least = std::min(least, exponents[i]);
+    most = std::max(most, exponents[i]);
   }
-  if (some.empty()) return 0;
-  int* const middle = some.begin() + (some.size() - 1) / 2;
-  std::nth_element(some.begin(), middle, some.end());
-  return *middle;
+  if (least > most) return 0;
+  const auto slot = [&](int exponent) { return static_cast<std::size_t>(exponent - least); };
+  SmallVector<double, 64> of(slot(most) + 1);  // weights by exponents
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 0) of[slot(exponents[i])] += weights[i];
+  }
+  int radius = most + 1;
+  double sum = 0;  // of weights times sizes, in units of 2^exponent
+  for (int exponent = least - 1; exponent <= most; ++exponent) {
+    if (exponent >= least) {
+      sum = sum / 2 + of[slot(exponent)];
+      weight += of[slot(exponent)];
+    }
+    const double majority = 2 * weight - total;
+    if (!(majority > 1e-9 * total)) continue;
+    if (sum == 0 && mu == 0) return least;
+    int reach = std::numeric_limits<int>::min();
+    if (sum > 0) reach = exponent + 1 + std::ilogb(2 * sum / majority);
+    if (mu > 0) reach = std::max(reach, std::ilogb(mu) + 1 + std::ilogb(weight / majority));
+    radius = std::min(radius, reach);
+  }
+  return radius;
 }
 
 // Exponents of size_i / scale_i.
@@ -153,10 +182,11 @@ std::size_t unit_rows(const Gram& gram, std::size_t n, SmallVector<double, 64>& 
   return k;
 }
 
-// Gives row i, of size_i / scale_i, its length in units of the bulk.
-void set_units(Embedding& e, std::span<const double> sizes, const Scales& scales) {
+// Gives row i, of size_i / scale_i, its length in units of where the minimisers are.
+void set_units(Embedding& e, std::span<const double> sizes, const Scales& scales,
+               std::span<const double> weights, double mu) {
   const SmallVector<int, 16> exponents = exponents_of(sizes, scales);
-  e.exponent = bulk_exponent(sizes, exponents);
+  e.exponent = radius_exponent(sizes, exponents, weights, mu);
   e.cut.assign(e.n, 0);
   for (std::size_t i = 0; i < e.n; ++i) {
     const int own = scales.empty() ? 0 : -std::ilogb(scales[i]);
@@ -176,7 +206,7 @@ void set_units(Embedding& e, std::span<const double> sizes, const Scales& scales
 }  // namespace
 
 template <Real T>
-Embedding embed_by_gram(const Input<T>& input, const T* centre) {
+Embedding embed_by_gram(const Input<T>& input, const T* centre, double mu) {
   Embedding e;
   const std::size_t n = e.n = input.n;
   Scales scales;
@@ -197,12 +227,12 @@ Embedding embed_by_gram(const Input<T>& input, const T* centre) {
     lengths[i] = std::sqrt(diagonal(i));
     for (std::size_t j = 0; j < e.k; ++j) e.points[i * e.k + j] *= lengths[i];
   }
-  set_units(e, lengths, scales);
+  set_units(e, lengths, scales, input.weights, mu);
   return e;
 }
 
 template <Real T>
-Embedding embed_directly(const Input<T>& input, const T* centre) {
+Embedding embed_directly(const Input<T>& input, const T* centre, double mu) {
   Embedding e;
   const std::size_t n = e.n = input.n, d = e.k = input.d;
   const std::vector<T> medians =
@@ -225,16 +255,16 @@ Embedding embed_directly(const Input<T>& input, const T* centre) {
     for (std::size_t j = 0; j < d; ++j)
       sizes[i] = std::max(sizes[i], std::abs(e.points[i * d + j]));
   }
-  set_units(e, sizes, scales);
+  set_units(e, sizes, scales, input.weights, mu);
   const bool ordinary = std::all_of(largest.begin(), largest.end(),
                                     [](double x) { return x == 0 || (x > 1e-120 && x < 1e120); });
   if (ordinary) e.scales.clear();
   return e;
 }
 
-template Embedding embed_by_gram(const Input<float>&, const float*);
-template Embedding embed_by_gram(const Input<double>&, const double*);
-template Embedding embed_directly(const Input<float>&, const float*);
-template Embedding embed_directly(const Input<double>&, const double*);
+template Embedding embed_by_gram(const Input<float>&, const float*, double);
+template Embedding embed_by_gram(const Input<double>&, const double*, double);
+template Embedding embed_directly(const Input<float>&, const float*, double);
+template Embedding embed_directly(const Input<double>&, const double*, double);
 
 }  // namespace medgrad::estimators

@@ -7,10 +7,10 @@
 
 namespace medgrad::estimators {
 
-// Distances are in units of 2^exponent, the size of the bulk: an outlier of 1e300 beside a bulk of
-// 1e-300 fits neither in a double squared nor in one unit with it, so lengths beyond 2^490 units
-// are cut to that by a power of two. It changes the direction of no pull, and the median by nothing
-// that can be seen.
+// Distances are in units of 2^exponent, the size of a ball around the centre that holds all
+// minimisers: an outlier of 1e300 beside a bulk of 1e-300 fits neither in a double squared nor in
+// one unit with it, so lengths beyond 2^490 units are cut to that by a power of two. It changes the
+// direction of no pull, and the median by nothing that can be seen.
 struct Embedding {
   std::size_t n = 0, k = 0;
   SmallVector<double, 64> points;  // n x k
@@ -23,16 +23,17 @@ struct Embedding {
 
 // Around `centre` (length d), or around the componentwise median where it is null: the centre ought
 // to be within the bulk, as distances are good to 1e-16 of the distance from it. Two ways with the
-// same result, one for many columns (by the Gram matrix, in one pass) and one for many rows.
+// same result, one for many columns (by the Gram matrix, in one pass) and one for many rows. mu is
+// Huber's threshold, 0 for a norm: it has a say in where minimisers can be.
 template <Real T>
-[[nodiscard]] Embedding embed_by_gram(const Input<T>& input, const T* centre);
+[[nodiscard]] Embedding embed_by_gram(const Input<T>& input, const T* centre, double mu = 0);
 template <Real T>
-[[nodiscard]] Embedding embed_directly(const Input<T>& input, const T* centre);
+[[nodiscard]] Embedding embed_directly(const Input<T>& input, const T* centre, double mu = 0);
 template <Real T>
-[[nodiscard]] Embedding embed(const Input<T>& input, const T* centre) {
+[[nodiscard]] Embedding embed(const Input<T>& input, const T* centre, double mu = 0) {
   constexpr std::size_t kMostRows = 1024;
-  return input.d > input.n && input.n <= kMostRows ? embed_by_gram(input, centre)
-                                                   : embed_directly(input, centre);
+  return input.d > input.n && input.n <= kMostRows ? embed_by_gram(input, centre, mu)
+                                                   : embed_directly(input, centre, mu);
 }
 
 }  // namespace medgrad::estimators

@@ -1,6 +1,9 @@
 // The families of sample estimators, behind aggregate(): input is checked, out has length d.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
 
 #include "core/sample/input.h"
@@ -13,6 +16,15 @@ namespace medgrad::estimators {
 // data.
 [[nodiscard]] inline double gap_to_stop_at(double tolerance) {
   return tolerance > 1e-8 ? tolerance : 0;
+}
+// A bound of (f - optimum) / f from a lower bound of the optimum, for sums over n rows. What cannot
+// be computed bounds nothing, and a difference is not known better than to rounding: 0 is for what
+// is proved.
+[[nodiscard]] inline double gap_of(double f, double bound, std::size_t n) {
+  if (f == 0) return 0;  // every row is at m
+  const double rounding = static_cast<double>(n + 8) * std::numeric_limits<double>::epsilon() / 2;
+  const double gap = (f - bound) / f;
+  return std::isnan(gap) ? kInfinity : std::max(0.0, gap) + rounding;
 }
 // Why an iteration stopped, as the caller is told.
 [[nodiscard]] inline Stop reason(Stop stop, double gap, double tolerance) {

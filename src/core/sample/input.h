@@ -32,15 +32,28 @@ inline constexpr std::size_t kBlock = 256;
 template <Real T>
 struct Input {
   SmallVector<const T*, 16> rows;
+  SmallVector<std::size_t, 16> order;  // their numbers in the caller's order; empty: the same
   std::size_t n = 0, d = 0;
-  SmallVector<double, 16> weights;  // omega; all one where none were given
-  double total = 0;                 // sum of the weights
+  // omega times a power of two that brings the largest into [1, 2); all one where none were given.
+  // What is less than 1e-308 of the largest loses digits, then everything.
+  SmallVector<double, 16> weights;
+  int weight_exponent = 0;  // of what they were divided by
+  double total = 0;         // sum of the weights
   bool weighted = false;
   bool objective = false;  // evaluate it even where that takes a pass of its own
   std::span<const T> center;
   NonFinite policy = NonFinite::reject;
   ThreadPool* pool = nullptr;
 };
+
+// Divides the weights by a power of two and adds them up.
+template <Real T>
+void normalise_weights(Input<T>& input);
+
+// Puts the rows into an order that depends on their contents and weights alone. Whatever follows
+// does not depend on the order in which they came, to the bit.
+template <Real T>
+void sort_rows(Input<T>& input);
 
 struct Count {
   std::size_t nan = 0, inf = 0;

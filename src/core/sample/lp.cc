@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
 
 #include "core/sample/embedding.h"
 #include "core/sample/estimators.h"
+#include "core/sample/line.h"
 #include "core/sample/norms.h"
 
 namespace medgrad::estimators {
@@ -50,13 +54,43 @@ void write_estimate(const Embedding& e, std::vector<double>& z, std::span<T> out
   }
 }
 
+// sum omega_i |z - x_i|_p in units of the data, from the norms of points that may have been cut.
+template <Real T>
+double objective_of(const Input<T>& input, const Embedding& e, const std::vector<double>& norms) {
+  const int most = *std::max_element(e.cut.begin(), e.cut.end());
+  double f = 0;
+  for (std::size_t i = 0; i < e.n; ++i)
+    f += input.weights[i] * std::ldexp(norms[i], e.cut[i] - most);
+  return std::ldexp(f, e.exponent + most + input.weight_exponent);
+}
+
+// Rows on a line have a closed form (line.h).
+template <Real T>
+std::optional<SampleInfo> lp_on_line(double p, const Input<T>& input, std::span<T> out) {
+  const std::optional<Middle> middle = median_on_line(input);
+  if (!middle) return std::nullopt;
+  write_midpoint(input, *middle, out);
+  const Embedding e = embed_directly<T>(input, out.data());
+  const LineNorms norms = line_norms(e, p);
+  const auto f = [&](const std::vector<double>& r) {
+    return std::inner_product(r.begin(), r.end(), input.weights.begin(), 0.0);
+  };
+  SampleInfo info = line_info(*middle, e, f(norms.p), f(norms.along));
+  info.objective = objective_of(input, e, norms.p);
+  return info;
+}
+
 template <Real T>
 SampleInfo general_lp(const LpMedian& method, const Input<T>& input, std::span<T> out) {
+  if (const auto info = lp_on_line(method.p, input, out)) return *info;
   Embedding e = embed_directly(input, static_cast<const T*>(nullptr));
+  // Newton's method divides by weights; below this they make no difference.
+  std::vector<double> weights(input.weights.begin(), input.weights.end());
+  for (double& w : weights) w = std::max(w, std::numeric_limits<double>::min());
   const LpProblem problem{e.n,
                           e.k,
                           e.points,
-                          input.weights,
+                          weights,
                           method.p,
                           method.max_iterations,
                           gap_to_stop_at(method.tolerance),
@@ -73,14 +107,14 @@ SampleInfo general_lp(const LpMedian& method, const Input<T>& input, std::span<T
   info.inf = e.seen.inf;
   info.iterations = solution.iterations;
   const std::vector<double> norms = lp_norms(problem, solution.z);
-  double f = 0;  // with far rows brought nearer: differences are the same, and f is not longer
-  for (std::size_t i = 0; i < e.n; ++i) {
-    f += input.weights[i] * norms[i];
-    info.objective += input.weights[i] * std::ldexp(norms[i], e.exponent + e.cut[i]);
+  info.objective = objective_of(input, e, norms);
+  // With far rows brought nearer: differences are the same, and f is not longer.
+  const double f = std::inner_product(norms.begin(), norms.end(), weights.begin(), 0.0);
+  if (solution.stop != Stop::data_point) {
+    info.gap = gap_of(f, solution.bound, e.n);
+  } else if (solution.bound > 0) {  // what it may be off by
+    info.gap = solution.bound / f;
   }
-  info.objective = clamp_to_finite(info.objective);
-  const double off = solution.stop == Stop::data_point ? solution.bound : f - solution.bound;
-  info.gap = f > 0 ? std::max(0.0, off / f) : 0;
   info.stop = reason(solution.stop, info.gap, method.tolerance);
   return info;
 }

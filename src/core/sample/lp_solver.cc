@@ -19,6 +19,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/sample/line.h"
 #include "core/sample/lp_sweeps.h"
 
 namespace medgrad::estimators {
@@ -111,13 +112,14 @@ bool Solver::optimal_row(std::size_t k) {
   Places z(d_);
   for (std::size_t j = 0; j < d_; ++j) z[j].origin = problem_.points[k * d_ + j];
   std::vector<double> r = sweeps_.norms(z);
-  std::vector<double> sorted = r;  // the median distance is the bulk's, whatever the outliers
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n_ / 2),
-                   sorted.end());
+  std::vector<Weighted> sorted(n_);  // the median distance is the bulk's, whatever the outliers
+  for (std::size_t i = 0; i < n_; ++i) sorted[i] = {r[i], problem_.weights[i]};
+  sort_by_value(sorted);
+  const double bulk = sorted[weighted_middle(sorted).upper].value;
   double here = 0;
   slack_ = 0;
   for (std::size_t i = 0; i < n_; ++i) {
-    if (r[i] > 1e-13 * sorted[n_ / 2]) continue;
+    if (r[i] > 1e-13 * bulk) continue;
     slack_ += 2 * problem_.weights[i] * r[i];
     here += problem_.weights[i];
     r[i] = 0;

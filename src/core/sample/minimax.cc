@@ -3,7 +3,8 @@
 // With D_ik = |x_i - x_k|_inf, balls of radius t_i around the x_i have a common point iff they meet
 // pairwise (they are boxes): t_i + t_k >= D_ik. So the median is  min sum t_i  under those
 // constraints, the dual of a maximal assignment on D: the Hungarian method's potentials u, v give
-// t_i = (u_i + v_i) / 2, and any point of the common box is a median; we take its middle.
+// t_i = (u_i + v_i) / 2, and any point of the common box is a median. Neither is unique; we take
+// the middle of the potentials and the middle of the box.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -49,8 +50,9 @@ void shorten(const Input<T>& input, Embedding& e, std::size_t i, double radius) 
 }
 
 struct Assignment {
-  std::vector<double> radii;  // t
-  double value = 0;           // the optimum: half of the sum of D_{i, s(i)}
+  std::vector<double> u, v;
+  std::vector<std::size_t> row;  // s^-1: the row that column k is assigned to
+  double value = 0;              // the optimum: half of the sum of D_{i, s(i)}
 };
 
 // Potentials of the assignment problem max sum D_{i, s(i)} over permutations s: u_i + v_k >= D_ik
@@ -93,12 +95,50 @@ Assignment assign(const std::vector<double>& distance, std::size_t n) {
     } while (match[column] != 0);
     for (; column != 0; column = way[column]) match[column] = match[way[column]];
   }
-  Assignment result{std::vector<double>(n), 0};
+  Assignment result{std::vector<double>(n), std::vector<double>(n), std::vector<std::size_t>(n), 0};
   for (std::size_t i = 0; i < n; ++i) {
-    result.radii[i] = std::max(0.0, -(u[i + 1] + v[i + 1]) / 2);
-    result.value += distance[(match[i + 1] - 1) * n + i] / 2;
+    result.u[i] = -u[i + 1];
+    result.v[i] = -v[i + 1];
+    result.row[i] = match[i + 1] - 1;
+    result.value += distance[result.row[i] * n + i] / 2;
   }
   return result;
+}
+
+// Radii from the middle of all optimal potentials. They are u_i + delta_i, v_s(i) - delta_i with
+//
+//     delta_i - delta_m >= -S_im,    S_im = u_i + v_s(m) - D_{i, s(m)} >= 0  (the slack),
+//
+// and the extreme values of delta_i - delta_m are -L_im and L_mi, L the shortest paths along S.
+// Each row and each column of L is a solution (triangle inequality) in which one delta is as large
+// or as small as it can be beside all others; we take the mean of them. As the set of optimal
+// potentials is the same for all optimal s, so is its middle.
+std::vector<double> middle_radii(const Assignment& a, const std::vector<double>& distance,
+                                 std::size_t n) {
+  std::vector<double> path(n * n), delta(n), radii(n);
+  std::vector<std::size_t> column(n);  // s
+  for (std::size_t k = 0; k < n; ++k) column[a.row[k]] = k;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t m = 0; m < n; ++m) {
+      const std::size_t k = column[m];
+      path[i * n + m] = i == m ? 0 : std::max(0.0, a.u[i] + a.v[k] - distance[i * n + k]);
+    }
+  }
+  for (std::size_t over = 0; over < n; ++over) {  // Floyd and Warshall's
+    const double* const on = path.data() + over * n;
+    for (std::size_t i = 0; i < n; ++i) {
+      double* const from = path.data() + i * n;
+      const double first = from[over];
+      for (std::size_t m = 0; m < n; ++m) from[m] = std::min(from[m], first + on[m]);
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t r = 0; r < n; ++r) delta[i] += path[r * n + i] - path[i * n + r];
+    delta[i] /= 2 * static_cast<double>(n);
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    radii[i] = std::max(0.0, (a.u[i] + delta[i] + a.v[i] - delta[a.row[i]]) / 2);
+  return radii;
 }
 
 std::vector<double> pairwise_distances(const Embedding& e, ThreadPool* pool) {
@@ -156,15 +196,16 @@ SampleInfo minimax_median(const Input<T>& input, std::span<T> out) {
     shorten(input, e, i, radius);
     removed += std::ldexp(norms[i], e.exponent + e.cut[i]) - std::ldexp(2 * radius, e.exponent);
   }
-  const Assignment assignment = assign(pairwise_distances(e, input.pool), n);
-  const std::vector<double> reach = write_middle(e, assignment.radii, out);
+  const std::vector<double> distance = pairwise_distances(e, input.pool);
+  const Assignment assignment = assign(distance, n);
+  const std::vector<double> reach = write_middle(e, middle_radii(assignment, distance, n), out);
   SampleInfo info;
   info.nan = e.seen.nan;
   info.inf = e.seen.inf;
   const double f = std::accumulate(reach.begin(), reach.end(), 0.0);
   info.objective = clamp_to_finite(removed + std::ldexp(f, e.exponent));
   // Any assignment is a lower bound. What was taken off is in both, and would only make it smaller.
-  info.gap = f > 0 ? std::max(0.0, (f - assignment.value) / f) : 0;
+  info.gap = gap_of(f, assignment.value, n);
   return info;
 }
 

@@ -1,15 +1,18 @@
 // Estimators that treat rows as vectors of Euclidean space: geometric median and Huber location.
 //
 // The minimiser is an affine combination of the rows, and its coefficients depend on the distances
-// between rows alone. So: embed the rows in a small space (one pass over the data), solve there,
-// and combine the rows (a second pass, which also measures the true distances).
+// between rows alone. So, unless the rows are on a line: embed the rows in a small space (one pass
+// over the data), solve there, and combine the rows (a second pass, which also measures the true
+// distances).
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "core/sample/embedding.h"
 #include "core/sample/estimators.h"
+#include "core/sample/line.h"
 #include "core/sample/weber.h"
 #include "kernels/gram.h"
 #include "kernels/simd.h"
@@ -22,12 +25,40 @@ using kernels::kLanes;
 // What the second pass finds, in units of the embedding.
 struct Combined {
   SmallVector<double, 16> distances;  // |m - x_i|
+  double objective = 0;               // in units of the data
   double rounding = 0;                // how far rounding to T moved m
 };
 
+// sum omega_i |m - x_i|, or of Huber's function of it, for |m - x_i| = lengths_i 2^exponents_i:
+// they need not fit into one range of doubles, nor does their sum before the weights are what they
+// were. Terms are taken in units of the longest, or of that times mu.
+template <Real T>
+double objective_of(const Input<T>& input, std::span<const double> lengths,
+                    std::span<const int> exponents, double mu) {
+  int unit = std::numeric_limits<int>::min();
+  for (std::size_t i = 0; i < input.n; ++i) {
+    if (lengths[i] > 0) unit = std::max(unit, std::ilogb(lengths[i]) + 1 + exponents[i]);
+  }
+  if (unit == std::numeric_limits<int>::min()) return 0;
+  const bool norm = mu == 0, square = !norm && std::ilogb(mu) > unit;
+  const double threshold = norm || square ? 0 : std::ldexp(mu, -unit);
+  double f = 0;
+  for (std::size_t i = 0; i < input.n; ++i) {
+    const double r = std::ldexp(lengths[i], exponents[i] - unit);
+    const double term = norm            ? r
+                        : square        ? r * r / 2
+                        : r < threshold ? r / threshold * r / 2
+                                        : r - threshold / 2;
+    f += input.weights[i] * term;
+  }
+  int other = square ? unit : 0;
+  if (!norm && !square) f *= std::frexp(mu, &other);
+  return std::ldexp(f, unit + other + input.weight_exponent);
+}
+
 template <Real T>
 Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolution& solution,
-                      std::span<T> out) {
+                      double mu, std::span<T> out) {
   const std::size_t n = input.n, chunks = chunks_for(input.d).count, slots = n + 1;
   const double* const scales = e.scales.empty() ? nullptr : e.scales.data();
   SmallVector<double, 32> parts(chunks * slots);
@@ -55,10 +86,13 @@ Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolu
   }
   Combined combined;
   combined.distances.resize(n);
+  SmallVector<int, 16> exponents(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const int own = scales == nullptr ? 0 : -std::ilogb(scales[i]);
-    combined.distances[i] = std::ldexp(std::sqrt(sums[i]), own - e.exponent);
+    exponents[i] = scales == nullptr ? 0 : -std::ilogb(scales[i]);
+    sums[i] = std::sqrt(sums[i]);
+    combined.distances[i] = std::ldexp(sums[i], exponents[i] - e.exponent);
   }
+  combined.objective = objective_of(input, std::span(sums.data(), n), exponents, mu);
   combined.rounding = std::ldexp(std::sqrt(sums[n]), -e.exponent);
   return combined;
 }
@@ -79,39 +113,71 @@ bool agree(const Embedding& e, const WeberSolution& solution, const Combined& co
   return true;
 }
 
-double objective_of(std::span<const double> weights, std::span<const double> distances, double mu) {
+// f of weber.h.
+double value_of(std::span<const double> weights, std::span<const double> distances, double mu) {
   double f = 0;
+  const double unit = std::min(1.0, mu);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double r = distances[i];
-    f += weights[i] * (mu == 0 ? r : r <= mu ? r * r / 2 : mu * (r - mu / 2));
+    f += weights[i] * (mu == 0 ? r : r <= mu ? r / unit * r / 2 : mu / unit * (r - mu / 2));
   }
   return f;
+}
+
+// mu in units of the embedding; 0 stands for the geometric median, so it must not vanish.
+double threshold_of(double mu, const Embedding& e) {
+  return mu == 0 ? 0 : std::clamp(std::ldexp(mu, -e.exponent), 1e-300, 1e300);
+}
+
+// Rows on a line have a closed form (line.h), but for Huber's function only where the minimiser is
+// not unique.
+template <Real T>
+std::optional<SampleInfo> locate_on_line(double mu, const Input<T>& input, std::span<T> out) {
+  const std::optional<Middle> middle = median_on_line(input);
+  if (!middle || (mu > 0 && middle->lower == middle->upper)) return std::nullopt;
+  write_midpoint(input, *middle, out);
+  const Embedding e = embed<T>(input, out.data(), mu);
+  const double threshold = threshold_of(mu, e);
+  const LineNorms norms = line_norms(e, 2);
+  if (norms.p[middle->lower] < threshold || norms.p[middle->upper] < threshold)
+    return std::nullopt;  // they are less than 2 mu apart
+  SampleInfo info = line_info(*middle, e, value_of(input.weights, norms.p, threshold),
+                              value_of(input.weights, norms.along, threshold));
+  SmallVector<int, 16> exponents = e.cut;
+  for (int& x : exponents) x += e.exponent;
+  info.objective = objective_of(input, norms.p, exponents, mu);
+  return info;
 }
 
 template <Real T>
 SampleInfo locate(double mu, double tolerance, int max_iterations, const Input<T>& input,
                   std::span<T> out) {
   constexpr int kMostRounds = 4;
+  if (const auto info = locate_on_line(mu, input, out)) return *info;
   SampleInfo info;
   std::vector<T> centre;  // empty: the componentwise median
   for (int round = 1;; ++round) {
-    const Embedding e = embed<T>(input, centre.empty() ? nullptr : centre.data());
-    // In units of the bulk; 0 stands for the geometric median, so mu itself must not vanish.
-    const double threshold = mu == 0 ? 0 : std::clamp(std::ldexp(mu, -e.exponent), 1e-300, 1e300);
-    const WeberProblem problem{
-        e.n, e.k, e.points, input.weights, threshold, max_iterations, gap_to_stop_at(tolerance)};
+    const Embedding e = embed<T>(input, centre.empty() ? nullptr : centre.data(), mu);
+    const WeberProblem problem{e.n,
+                               e.k,
+                               e.points,
+                               input.weights,
+                               threshold_of(mu, e),
+                               max_iterations,
+                               gap_to_stop_at(tolerance)};
     const WeberSolution solution = solve(problem);
-    const Combined combined = combine_rows(input, e, solution, out);
+    const Combined combined = combine_rows(input, e, solution, mu, out);
     info.iterations += solution.iterations;
     info.nan = e.seen.nan;
     info.inf = e.seen.inf;
-    const double f = objective_of(input.weights, combined.distances, problem.mu);
-    info.objective = std::ldexp(f, mu == 0 ? e.exponent : 2 * e.exponent);
+    info.objective = combined.objective;
+    // Where rows were cut the objective was too, by the same at every point; rounding to T raises
+    // it by no more than the distance.
     const bool cut = std::any_of(e.cut.begin(), e.cut.end(), [](int c) { return c > 0; });
-    const double reached = cut ? solution.objective : f;
-    info.gap = reached > 0 && solution.stop != Stop::data_point
-                   ? std::max(0.0, (reached - solution.bound) / reached)
-                   : 0;
+    const double slope = input.total * std::max(1.0, problem.mu);
+    const double reached = cut ? solution.objective + slope * combined.rounding
+                               : value_of(input.weights, combined.distances, problem.mu);
+    info.gap = solution.stop == Stop::data_point ? 0 : gap_of(reached, solution.bound, e.n);
     const bool done =
         solution.stop == Stop::max_iterations ||
         (solution.stop == Stop::tolerance ? info.gap <= tolerance : agree(e, solution, combined));

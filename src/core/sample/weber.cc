@@ -22,6 +22,19 @@ double dot(const Vector& a, const Vector& b) {
 }
 double length(const Vector& a) { return std::sqrt(dot(a, a)); }
 
+// The length of u where its square overflows or loses digits.
+double scaled_length(const double* u, std::size_t k) {
+  double most = 0, square = 0;
+  for (std::size_t j = 0; j < k; ++j) most = std::max(most, std::abs(u[j]));
+  if (most == 0) return 0;
+  const int exponent = std::ilogb(most);
+  for (std::size_t j = 0; j < k; ++j) {
+    const double v = std::ldexp(u[j], -exponent);
+    square += v * v;
+  }
+  return std::ldexp(std::sqrt(square), exponent);
+}
+
 // kFixed is the dimension where it is one of the small ones, known to the compiler; else 0.
 template <std::size_t kFixed>
 class Solver {
@@ -31,6 +44,7 @@ class Solver {
         n_(problem.n),
         dimension_(problem.k),
         total_(std::accumulate(problem.weights.begin(), problem.weights.end(), 0.0)),
+        unit_(std::min(1.0, problem.mu)),
         y_(problem.points.begin(), problem.points.end()),
         anchor_(n_),
         tested_(n_),
@@ -71,6 +85,7 @@ class Solver {
   const WeberProblem& problem_;
   std::size_t n_, dimension_;
   double total_;
+  double unit_;                   // of Huber's forces
   Matrix y_;                      // the points, relative to the anchor
   std::size_t anchor_;            // n where there is none yet
   SmallVector<bool, 16> tested_;  // data points that are known not to be optimal
@@ -79,8 +94,8 @@ class Solver {
   State* trial_ = &states_[1];  // where we might go, or were before
 };
 
-// pull_i = omega_i / r_i (Huber: omega_i min(1, mu / r_i)), g = sum pull_i (z - x_i). A point at
-// distance zero has no direction and is left out.
+// pull_i = omega_i / r_i (Huber: omega_i min(1, mu / r_i) / min(1, mu)), g = sum pull_i (z - x_i).
+// A point at distance zero has no direction and is left out.
 template <std::size_t kFixed>
 void Solver<kFixed>::evaluate(State& s) const {
   std::fill(s.g.begin(), s.g.end(), 0.0);
@@ -92,11 +107,18 @@ void Solver<kFixed>::evaluate(State& s) const {
       u[j] = s.z[j] - y_[i * k() + j];
       square += u[j] * u[j];
     }
-    const double r = s.r[i] = std::sqrt(square), w = problem_.weights[i], mu = problem_.mu;
-    const double force = !huber() ? w : w * std::min(r, mu);  // |gradient| of the i-th term
-    s.f += !huber() ? w * r : r <= mu ? w * r * r / 2 : w * mu * (r - mu / 2);
+    const double w = problem_.weights[i], mu = problem_.mu;
+    const double r = s.r[i] = square > 1e-280 ? std::sqrt(square) : scaled_length(u, k());
+    double force = w;  // |gradient| of the i-th term
+    if (huber()) {
+      force = w * (std::min(r, mu) / unit_);
+      s.f += force * (r <= mu ? r / 2 : r - mu / 2);
+      s.pull[i] = r <= mu ? w / unit_ : force / r;
+    } else {
+      s.f += w * r;
+      s.pull[i] = r > 0 ? w / std::max(r, 1e-290) : 0;
+    }
     s.force += force;
-    s.pull[i] = huber() ? w * std::min(1.0, mu / std::max(r, mu)) : r > 0 ? w / r : 0;
     if (r == 0) continue;
     // A multiplication in place of k divisions, wherever 1 / r is a number.
     const double inverse = r > 1e-300 ? 1 / r : 0;
@@ -148,7 +170,7 @@ bool Solver<kFixed>::test_anchor() {
   return optimal;
 }
 
-// H = sum pull_i (I - u_i u_i^T); within mu of a point Huber's function has H = omega_i I.
+// H = sum pull_i (I - u_i u_i^T); within mu of a point Huber's function has H = pull_i I.
 template <std::size_t kFixed>
 void Solver<kFixed>::hessian_times(const Vector& v, Vector& out) const {
   std::fill(out.begin(), out.end(), 0.0);
@@ -318,7 +340,7 @@ double Solver<kFixed>::dual_bound() const {
   return (at_->f - moment / total_) / (1 + off / total_);
 }
 
-// The same with the conjugate |y|^2 / 2, |y| <= mu, of Huber's function.
+// The same with the conjugate |y|^2 / 2, |y| <= mu, of Huber's function; y in units of min(1, mu).
 template <std::size_t kFixed>
 double Solver<kFixed>::huber_bound() const {
   const double mean = length(at_->g) / total_;
@@ -329,15 +351,16 @@ double Solver<kFixed>::huber_bound() const {
     double cosine = 0;
     for (std::size_t j = 0; j < k(); ++j) cosine += at_->g[j] / total_ * u[j];
     if (at_->r[i] == 0) cosine = 0;
-    const double y = std::min(at_->r[i], problem_.mu);
+    const double y = std::min(at_->r[i], problem_.mu) / unit_;
     square[i] = std::max(0.0, y * y - 2 * y * cosine + mean * mean);
     along[i] = (y - cosine) * at_->r[i];
     longest = std::max(longest, std::sqrt(square[i]));
   }
-  const double shrink = longest > problem_.mu ? problem_.mu / longest : 1.0;
+  const double most = problem_.mu / unit_;
+  const double shrink = longest > most ? most / longest : 1.0;
   double bound = 0;
   for (std::size_t i = 0; i < n_; ++i)
-    bound += problem_.weights[i] * (shrink * along[i] - shrink * shrink * square[i] / 2);
+    bound += problem_.weights[i] * (shrink * along[i] - shrink * shrink * unit_ * square[i] / 2);
   return bound;
 }
 

@@ -1,7 +1,8 @@
 // The Weber problem on n points of R^k: the z with the smallest sum of weighted distances,
 //
-//     f(z) = sum_i omega_i |z - x_i|,      or  sum_i omega_i H_mu(z - x_i)  for Huber's function.
+//     f(z) = sum_i omega_i |z - x_i|,  or  sum_i omega_i H_mu(z - x_i) / min(1, mu)
 //
+// for Huber's function, which is divided so that its forces do not vanish with mu.
 // Here n and k are small; the rows of the data enter as points with the same mutual distances.
 #pragma once
 
@@ -17,7 +18,7 @@ struct WeberProblem {
   std::size_t n = 0, k = 0;
   std::span<const double> points;   // n x k, by rows; norms up to 1e150
   std::span<const double> weights;  // positive
-  double mu = 0;                    // 0 for |.|, else Huber's threshold
+  double mu = 0;                    // 0 for |.|, else Huber's threshold, at least 1e-300
   int max_iterations = 1000;
   double enough = 0;  // the relative gap to stop at; 0: go on to rounding
 };
