@@ -4,7 +4,12 @@
 //
 // and its relatives. A sample estimator is a plain value with its parameters; `aggregate` runs any
 // of them over Rows. Row weights omega (positive; all one where left out) are taken where they make
-// sense.
+// sense. Only their ratios matter: they may be of any size, and weights times a power of two give
+// the same bits. A weight below 1e-308 of the largest loses its digits.
+//
+// The order of the rows does not matter but for MedianOfMeans: to the bit for those that iterate
+// (GeometricMedian, LpMedian with p > 1, HuberLocation), which sort the rows by their contents, and
+// to rounding for the others.
 //
 // Non-finite entries: under `reject` an Error names row and column (counted from 1); under `robust`
 // a NaN is a missing observation (it takes no part in its column; for estimators that treat rows as
@@ -30,7 +35,7 @@ struct Mean {};
 
 // l1: per component; for even n the midpoint of the two middle values. With weights: the midpoint
 // of the lower and upper weighted median (those values where the weight on either side is at most
-// half).
+// half, up to the rounding of the weights: 0.1 and 0.2 balance 0.3).
 struct Median {};
 
 // l2: argmin sum omega_i |m - x_i|_2. Vardi-Zhang's optimality test at every data point, then
@@ -41,6 +46,13 @@ struct Median {};
 // rows that matter are much closer together than to the componentwise median: then the matrix is
 // built again around the result, at most three times.
 //
+// The minimiser is unique unless all rows are on a line, where the sum is a matter of their
+// positions: then it is the middle of the minimisers, the midpoint of the lower and upper weighted
+// median of the rows along it, without an iteration. Two rows of equal weight have their midpoint.
+// Rows count as on a line where changes of a few units in the last place of their entries would put
+// them there; rows that are nearly on one do not, but their minimiser is then as uncertain along it
+// as rounding in the objective makes it.
+//
 // The iteration stops once the certified gap (SampleInfo) is at most `tolerance`. With 1e-8 and
 // less it goes on until rounding stops it, which takes two or three steps more and gives the point
 // all its digits; a gap of 1e-10 alone would mean half of them.
@@ -50,9 +62,10 @@ struct GeometricMedian {
 };
 
 // argmin sum omega_i |m - x_i|_p, 1 <= p <= infinity, stopping like the geometric median. p = 1 and
-// 2 are the two above. For other p the rows are copied, in double. p = infinity is solved exactly,
-// in O(n^3 + n^2 d), and takes no weights; of its many minimisers it gives the middle of a box of
-// them.
+// 2 are the two above. For other p the rows are copied, in double; rows on a line as for p = 2.
+// p = infinity is solved exactly, in O(n^3 + n^2 d), and takes no weights. Its minimisers are the
+// points of boxes, one for each choice of the rows' distances that adds up to the optimum: it gives
+// the middle of the box for the mean of the extreme choices, which depends on the rows alone.
 struct LpMedian {
   double p = 2;
   double tolerance = 1e-10;
@@ -67,7 +80,9 @@ struct MedianOfMeans {
   double p = 2;
 };
 
-// argmin sum omega_i H_mu(m - x_i), H_mu as in Huber, stopping like the geometric median.
+// argmin sum omega_i H_mu(m - x_i), H_mu as in Huber, stopping like the geometric median. The
+// minimiser is unique unless all rows are on a line, with half of the weight on either side of a
+// gap longer than 2 mu: then it is the middle of that gap, as for the geometric median.
 struct HuberLocation {
   double mu = 1.345;
   double tolerance = 1e-10;

@@ -33,7 +33,9 @@ TEST(SampleSpatial, RandomDataOfAllShapes) {
       EXPECT_NEAR(got.info.objective, static_cast<double>(objective(data, got.m, 2)),
                   1e-13 * got.info.objective);
       EXPECT_LE(got.info.gap, 1e-13);
-      EXPECT_TRUE(got.info.stop == Stop::tolerance || got.info.stop == Stop::data_point);
+      const bool middle = n % 2 == 0 && (n == 2 || d == 1);  // rows on a line
+      EXPECT_TRUE(got.info.stop == (middle ? Stop::closed_form : Stop::tolerance) ||
+                  got.info.stop == Stop::data_point);
 
       const auto huber = run<double>(HuberLocation{.mu = 0.5}, data);
       EXPECT_LE(static_cast<double>(stationarity(data, huber.m, 0.5).pull),
@@ -146,6 +148,7 @@ TEST(SampleSpatial, BothEmbeddingsAgree) {
     estimators::Input<double> input;
     input.n = 9;
     input.d = 30;
+    input.weights.assign(9, 1.0);
     for (std::size_t i = 0; i < 9; ++i) input.rows.push_back(&data.x[i * 30]);
     const auto distances = [&](const estimators::Embedding& e) {
       const std::vector<double> ones(9, 1.0);

@@ -18,11 +18,12 @@ namespace medgrad::estimators {
   return tolerance > 1e-8 ? tolerance : 0;
 }
 // A bound of (f - optimum) / f from a lower bound of the optimum, for sums over n rows. What cannot
-// be computed bounds nothing, and a difference is not known better than to rounding: 0 is for what
-// is proved.
+// be computed bounds nothing, and a difference is not known better than to rounding, which grows
+// like the root of n: 0 is for what is proved.
 [[nodiscard]] inline double gap_of(double f, double bound, std::size_t n) {
   if (f == 0) return 0;  // every row is at m
-  const double rounding = static_cast<double>(n + 8) * std::numeric_limits<double>::epsilon() / 2;
+  const double rounding =
+      (4 + 2 * std::sqrt(static_cast<double>(n))) * std::numeric_limits<double>::epsilon();
   const double gap = (f - bound) / f;
   return std::isnan(gap) ? kInfinity : std::max(0.0, gap) + rounding;
 }

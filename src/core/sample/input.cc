@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
+#include <cstring>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -22,47 +22,78 @@ namespace {
               "; entries must be finite unless the policy for non-finite ones is robust.");
 }
 
+// One key for each bit pattern, in an order that has nothing to do with their size: sums over
+// sorted numbers would have rounding errors that add up.
+template <Real T>
+std::uint64_t key_of(T x) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  std::uint64_t key = std::bit_cast<Bits>(x);
+  key = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15;  // each of these can be undone
+  return key ^ (key >> 32);
+}
+
 // Rows during their sorting.
 template <Real T>
 struct Numbered {
+  std::uint64_t key;  // of the entry in the column that is looked at
   const T* row;
   double weight;
   std::size_t number;
 };
 
-// Orders all bit patterns, those that are not numbers as well.
+// The first column from j on that is not the same in all rows, or d.
 template <Real T>
-auto key(T x) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  const Bits bits = std::bit_cast<Bits>(x);
-  return bits < 0 ? std::numeric_limits<Bits>::min() - bits - 1 : bits;
+std::size_t first_difference(std::span<const Numbered<T>> rows, std::size_t j, std::size_t d) {
+  const T* const first = rows[0].row;
+  for (std::size_t i = 1; i < rows.size() && d > j; ++i) {
+    std::size_t c = j;
+    while (c < d && std::memcmp(&rows[i].row[c], &first[c], sizeof(T)) == 0) ++c;
+    d = c;
+  }
+  return d;
+}
+
+// Sorts by keys. Many go to buckets by their leading bits first, which are as good as random.
+template <Real T>
+void sort_by_key(std::span<Numbered<T>> rows) {
+  constexpr std::size_t kMany = 512;
+  const auto less = [](const Numbered<T>& a, const Numbered<T>& b) { return a.key < b.key; };
+  if (rows.size() < kMany) {
+    std::sort(rows.begin(), rows.end(), less);
+    return;
+  }
+  const std::size_t shift = 64 - std::bit_width(rows.size() / 4);
+  std::vector<std::size_t> end((~std::uint64_t{0} >> shift) + 1);
+  for (const Numbered<T>& one : rows) ++end[one.key >> shift];
+  std::partial_sum(end.begin(), end.end(), end.begin());
+  std::vector<std::size_t> next(end.size());
+  std::copy(end.begin(), end.end() - 1, next.begin() + 1);
+  const std::vector<Numbered<T>> copy(rows.begin(), rows.end());
+  for (const Numbered<T>& one : copy) rows[next[one.key >> shift]++] = one;
+  for (std::size_t b = 0, begin = 0; b < end.size(); begin = end[b++]) {
+    const auto bucket = rows.subspan(begin, end[b] - begin);
+    std::sort(bucket.begin(), bucket.end(), less);
+  }
 }
 
 // Sorts rows that agree before column j. Reads no more than the columns in which some agree.
 template <Real T>
 void sort_from(std::span<Numbered<T>> rows, std::size_t j, std::size_t d) {
   while (rows.size() > 1) {
-    std::size_t differ = d;  // the first column that is not the same in all of them
-    for (std::size_t i = 1; i < rows.size(); ++i) {
-      std::size_t c = j;
-      while (c < differ && key(rows[i].row[c]) == key(rows[0].row[c])) ++c;
-      differ = c;
-      if (differ == j) break;
-    }
+    const std::size_t differ = first_difference<T>(rows, j, d);
     if (differ == d) {
       std::sort(rows.begin(), rows.end(), [](const Numbered<T>& a, const Numbered<T>& b) {
         return a.weight < b.weight || (a.weight == b.weight && a.number < b.number);
       });
       return;
     }
-    std::sort(rows.begin(), rows.end(), [&](const Numbered<T>& a, const Numbered<T>& b) {
-      return key(a.row[differ]) < key(b.row[differ]);
-    });
+    for (Numbered<T>& one : rows) one.key = key_of(one.row[differ]);
+    sort_by_key(rows);
     j = differ + 1;
     // The runs that agree here too; the longest goes on in the loop, so that calls nest log n deep.
     std::span<Numbered<T>> longest = rows.first(0);
     for (std::size_t begin = 0, end = 1; begin < rows.size(); begin = end++) {
-      while (end < rows.size() && key(rows[end].row[differ]) == key(rows[begin].row[differ])) ++end;
+      while (end < rows.size() && rows[end].key == rows[begin].key) ++end;
       std::span<Numbered<T>> run = rows.subspan(begin, end - begin);
       if (run.size() > longest.size()) std::swap(run, longest);
       if (run.size() > 1) sort_from(run, j, d);
@@ -86,13 +117,22 @@ void normalise_weights(Input<T>& input) {
 template <Real T>
 void sort_rows(Input<T>& input) {
   SmallVector<Numbered<T>, 16> rows(input.n);
-  for (std::size_t i = 0; i < input.n; ++i) rows[i] = {input.rows[i], input.weights[i], i};
+  for (std::size_t i = 0; i < input.n; ++i) rows[i] = {0, input.rows[i], input.weights[i], i};
   sort_from(std::span(rows.data(), input.n), 0, input.d);
   input.order.resize(input.n);
   for (std::size_t i = 0; i < input.n; ++i) {
     input.rows[i] = rows[i].row;
     input.weights[i] = rows[i].weight;
     input.order[i] = rows[i].number;
+  }
+  // Many short rows, read in an order like this, would be as many misses of the cache in each pass.
+  constexpr std::size_t kManyRows = 4096, kShort = 32;
+  if (input.n >= kManyRows && input.d <= kShort) {
+    input.copy.resize(input.n * input.d);
+    for (std::size_t i = 0; i < input.n; ++i) {
+      std::copy_n(input.rows[i], input.d, input.copy.data() + i * input.d);
+      input.rows[i] = input.copy.data() + i * input.d;
+    }
   }
   input.total = std::accumulate(input.weights.begin(), input.weights.end(), 0.0);
 }
@@ -144,6 +184,19 @@ void Block<T>::load(std::size_t begin, std::size_t end, const T* fill) {
   if (!finite_) clean(begin, end, fill);
 }
 
+// Names the first entry of column j that is not finite, in the caller's order of the rows.
+template <Real T>
+void Block<T>::reject_column(std::size_t j) const {
+  std::size_t first = input_->n, place = 0;
+  for (std::size_t i = 0; i < input_->n; ++i) {
+    const std::size_t number = input_->order.empty() ? i : input_->order[i];
+    if (std::isfinite(input_->rows[i][j]) || number >= first) continue;
+    first = number;
+    place = i;
+  }
+  reject(first, j, static_cast<double>(input_->rows[place][j]));
+}
+
 template <Real T>
 void Block<T>::clean(std::size_t begin, std::size_t end, const T* fill) {
   const std::size_t n = input_->n;
@@ -154,8 +207,7 @@ void Block<T>::clean(std::size_t begin, std::size_t end, const T* fill) {
     for (std::size_t i = 0; i < n; ++i) {
       const T x = input_->rows[i][j];
       if (!std::isfinite(x)) {
-        if (input_->policy == NonFinite::reject)
-          reject(input_->order.empty() ? i : input_->order[i], j, static_cast<double>(x));
+        if (input_->policy == NonFinite::reject) reject_column(j);
         ++(std::isnan(x) ? seen_.nan : seen_.inf);
       }
       if (!std::isnan(x)) scratch_[observed++] = clamp_to_finite(x);

@@ -33,6 +33,7 @@ template <Real T>
 struct Input {
   SmallVector<const T*, 16> rows;
   SmallVector<std::size_t, 16> order;  // their numbers in the caller's order; empty: the same
+  std::vector<T> copy;                 // of rows that were sorted, if they are many and short
   std::size_t n = 0, d = 0;
   // omega times a power of two that brings the largest into [1, 2); all one where none were given.
   // What is less than 1e-308 of the largest loses digits, then everything.
@@ -130,6 +131,7 @@ class Block {
 
  private:
   void clean(std::size_t begin, std::size_t end, const T* fill);
+  [[noreturn]] void reject_column(std::size_t j) const;
 
   const Input<T>* input_;
   SmallVector<const T*, 16> pointers_;

@@ -35,44 +35,46 @@ constexpr double kRounding = 4 * static_cast<double>(std::numeric_limits<T>::eps
 struct Along {
   double a, b, x, half = 1;
 
-  // Is x_j off the line by more than `slack` times what rounding can do? It moves x_J as well, and
-  // x_j with it by the slope.
+  // Is x_j off the line by more than `slack` times what rounding can do? Those of a_j and b_j count
+  // as far as x is from the other end, and those of column J move x_j by the slope.
   template <Real T>
   [[nodiscard]] bool missed(const T& a_j, const T& b_j, const T& x_j, double slack) const {
     const double start = half * static_cast<double>(a_j), end = half * static_cast<double>(b_j);
     const double entry = half * static_cast<double>(x_j);
-    const double slope = (end - start) / (b - a);
-    const bool early = x - a <= b - x;  // count from the nearer end
-    const double off = early ? (entry - start) - (x - a) * slope : (entry - end) - (x - b) * slope;
-    const double size = std::max({std::abs(entry), std::abs(start), std::abs(end)});
+    const double to_b = (x - a) / (b - a), to_a = (b - x) / (b - a), rise = end - start;
+    const double off = to_b < to_a ? (entry - start) - to_b * rise : (entry - end) + to_a * rise;
+    const double here = std::abs(entry) + to_a * std::abs(start) + to_b * std::abs(end);
+    const double along = std::abs(x) + to_a * std::abs(a) + to_b * std::abs(b);
     const double rounding = slack * kRounding<T>;
-    return std::abs(off) >
-           rounding * size + rounding * std::max(std::abs(a), std::abs(b)) * std::abs(slope);
+    return std::abs(off) > rounding * here + rounding * along * std::abs(rise / (b - a));
   }
 };
 
 // Shows that rows are not on a line by looking at a few entries, as nearly always it can; false
-// means nothing. Rows are sorted: the first and the last are the ends of the first column that is
-// not the same in all.
+// means nothing.
 template <Real T>
 bool surely_no_line(const Input<T>& input) {
   constexpr std::size_t kFew = 16;
-  const std::size_t n = input.n, d = std::min(input.d, kFew);
-  if (n < 3) return false;
-  const T *const first = input.rows[0], *const last = input.rows[n - 1];
-  std::size_t along = 0;
-  while (along < d && first[along] == last[along]) ++along;
-  if (along == d) return false;
-  const double a = static_cast<double>(first[along]), b = static_cast<double>(last[along]);
-  for (std::size_t i = 1; i < std::min(n - 1, kFew); ++i) {
-    const T* const x = input.rows[i];
-    const Along at{a, b, static_cast<double>(x[along])};
-    if (!(at.a <= at.x && at.x <= at.b && std::isfinite(at.b - at.a))) return false;
-    for (std::size_t j = along + 1; j < d; ++j) {
-      if (std::isfinite((first[j] / 2 - last[j] / 2) + x[j] / 4) &&
-          at.missed(first[j], last[j], x[j], 4))
-        return true;
+  const std::size_t n = std::min(input.n, kFew), d = std::min(input.d, kFew);
+  for (std::size_t along = 0; along + 1 < d; ++along) {
+    const T *low = input.rows[0], *high = low;
+    for (std::size_t i = 1; i < n; ++i) {
+      if (input.rows[i][along] < low[along]) low = input.rows[i];
+      if (input.rows[i][along] > high[along]) high = input.rows[i];
     }
+    const double a = static_cast<double>(low[along]), b = static_cast<double>(high[along]);
+    if (!(a < b && std::isfinite(b - a))) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      const T* const x = input.rows[i];
+      const Along at{a, b, static_cast<double>(x[along])};
+      if (!(at.a <= at.x && at.x <= at.b)) continue;  // not a number
+      for (std::size_t j = along + 1; j < d; ++j) {
+        if (std::isfinite(low[j]) && std::isfinite(high[j]) && std::isfinite(x[j]) &&
+            at.missed(low[j], high[j], x[j], 4))
+          return true;
+      }
+    }
+    return false;
   }
   return false;
 }

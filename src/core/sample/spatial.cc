@@ -33,8 +33,8 @@ struct Combined {
 // they need not fit into one range of doubles, nor does their sum before the weights are what they
 // were. Terms are taken in units of the longest, or of that times mu.
 template <Real T>
-double objective_of(const Input<T>& input, std::span<const double> lengths,
-                    std::span<const int> exponents, double mu) {
+double scaled_objective(const Input<T>& input, std::span<const double> lengths,
+                        std::span<const int> exponents, double mu) {
   int unit = std::numeric_limits<int>::min();
   for (std::size_t i = 0; i < input.n; ++i) {
     if (lengths[i] > 0) unit = std::max(unit, std::ilogb(lengths[i]) + 1 + exponents[i]);
@@ -54,6 +54,18 @@ double objective_of(const Input<T>& input, std::span<const double> lengths,
   int other = square ? unit : 0;
   if (!norm && !square) f *= std::frexp(mu, &other);
   return std::ldexp(f, unit + other + input.weight_exponent);
+}
+
+// The same where the lengths fit, as nearly always. Huber's terms may vanish even then.
+template <Real T>
+double objective_of(const Input<T>& input, std::span<const double> lengths, double mu) {
+  double f = 0;
+  for (std::size_t i = 0; i < input.n; ++i) {
+    const double r = lengths[i];
+    f += input.weights[i] * (mu == 0 ? r : r <= mu ? r * r / 2 : mu * (r - mu / 2));
+  }
+  if (std::isnormal(f)) return std::ldexp(f, input.weight_exponent);
+  return scaled_objective(input, lengths, SmallVector<int, 16>(input.n), mu);
 }
 
 template <Real T>
@@ -92,7 +104,9 @@ Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolu
     sums[i] = std::sqrt(sums[i]);
     combined.distances[i] = std::ldexp(sums[i], exponents[i] - e.exponent);
   }
-  combined.objective = objective_of(input, std::span(sums.data(), n), exponents, mu);
+  const std::span<const double> lengths(sums.data(), n);
+  combined.objective = scales == nullptr ? objective_of(input, lengths, mu)
+                                         : scaled_objective(input, lengths, exponents, mu);
   combined.rounding = std::ldexp(std::sqrt(sums[n]), -e.exponent);
   return combined;
 }
@@ -145,7 +159,7 @@ std::optional<SampleInfo> locate_on_line(double mu, const Input<T>& input, std::
                               value_of(input.weights, norms.along, threshold));
   SmallVector<int, 16> exponents = e.cut;
   for (int& x : exponents) x += e.exponent;
-  info.objective = objective_of(input, norms.p, exponents, mu);
+  info.objective = scaled_objective(input, norms.p, exponents, mu);
   return info;
 }
 
