@@ -1,7 +1,6 @@
 // medgrad aggregate: one robust vector from all rows of all files.
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -50,8 +50,7 @@ struct Median {};
 // positions: then it is the middle of the minimisers, the midpoint of the lower and upper weighted
 // median of the rows along it, without an iteration. Two rows of equal weight have their midpoint.
 // Rows count as on a line where changes of a few units in the last place of their entries would put
-// them there; rows that are nearly on one do not, but their minimiser is then as uncertain along it
-// as rounding in the objective makes it.
+// them there; rows that are nearly on one do not.
 //
 // The iteration stops once the certified gap (SampleInfo) is at most `tolerance`. With 1e-8 and
 // less it goes on until rounding stops it, which takes two or three steps more and gives the point
@@ -63,6 +62,7 @@ struct GeometricMedian {
 
 // argmin sum omega_i |m - x_i|_p, 1 <= p <= infinity, stopping like the geometric median. p = 1 and
 // 2 are the two above. For other p the rows are copied, in double; rows on a line as for p = 2.
+// Nearly on one, the minimiser is as uncertain along it as rounding of the objective makes it.
 // p = infinity is solved exactly, in O(n^3 + n^2 d), and takes no weights. Its minimisers are the
 // points of boxes, one for each choice of the rows' distances that adds up to the optimum: it gives
 // the middle of the box for the mean of the extreme choices, which depends on the rows alone.

@@ -152,6 +152,13 @@ class Aggregates(CommandTest):
             output = self.good("aggregate", "median", *arguments, stdin=b"1 2\n3 4\n5 6\n")
             self.assertEqual(output, b"3,4\n")
 
+    def test_weights_of_any_size(self):
+        data = self.file("x.csv", "0,0\n1,1\n")
+        for weights in ("1e308,1e308\n", "1e-320,1e-320\n"):
+            for method in ("mean", "median", "geometric-median", "huber-location"):
+                output = self.good("aggregate", method, "--weights", self.file("w.csv", weights), data)
+                self.assertEqual(output, b"0.5,0.5\n")
+
     def test_tolerance_is_how_far_it_goes(self):
         data = self.file("x.npy", np.random.default_rng(3).standard_cauchy((30, 4)))
         def stats(tolerance):

@@ -353,6 +353,45 @@ TYPED_TEST(SampleInvariance, MiddleOfTheMinimisers) {
   }
 }
 
+// Four rows in convex position have their median where the diagonals cross, however flat they are:
+// (0,0) (1,h) (2,1.5h) (5,0) at (1.25, 0.9375h), and (0,h) (1,0) (2,h/4) (3,h) at (12/7, 5h/14). In
+// a triangle the inner row, here (2, 0.3h), is the median. Huber's location is the same as long as
+// no row is nearer than mu. Nearly on a line is not on a line.
+TEST(SampleNearALine, FourFlatRows) {
+  struct Case {
+    std::vector<double> x, y;
+    double at_x, at_y;
+  };
+  const std::vector<Case> cases = {{{0, 1, 2, 5}, {0, 1, 1.5, 0}, 1.25, 0.9375},
+                                   {{0, 1, 2, 3}, {1, 0, 0.25, 1}, 12.0 / 7, 5.0 / 14},
+                                   {{0, 1, 2, 5}, {0, 1, 0.3, 0.1}, 2, 0.3}};
+  for (const double h : {1e-1, 1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14}) {
+    for (const Case& c : cases) {
+      for (const std::size_t d : {2u, 6u}) {  // more columns than rows: by way of inner products
+        SCOPED_TRACE("h = " + std::to_string(std::log10(h)) + ", d = " + std::to_string(d));
+        Matrix<double> data(4, d);
+        for (std::size_t i = 0; i < 4; ++i) {
+          data(i, 0) = c.x[i];
+          data(i, 1) = h * c.y[i];
+        }
+        for (const SampleMethod& method :
+             {SampleMethod(GeometricMedian{}), SampleMethod(HuberLocation{.mu = 1e-3})}) {
+          if (method.index() != SampleMethod(GeometricMedian{}).index() && c.at_x == 2) continue;
+          const auto got = run<double>(method, data);
+          EXPECT_NEAR(got.m[0], c.at_x, 1e-9);
+          EXPECT_NEAR(got.m[1] / h, c.at_y, 1e-9);
+          EXPECT_LE(got.info.gap, 1e-14);
+        }
+        // Other norms: somewhere in the gap, and not worse than anything in it.
+        const auto lp = run<double>(LpMedian{.p = 3}, data);
+        EXPECT_LE(lp.info.gap, 1e-13);
+        EXPECT_GE(lp.m[0], 1);
+        EXPECT_LE(lp.m[0], 2);
+      }
+    }
+  }
+}
+
 // Two clusters, the inner rows a gap apart: for gap > 2 mu all between them but mu at both ends are
 // minimisers, else the minimiser is unique and follows the clusters' shapes. Rows at 0, 1 and
 // 1 + gap, 1 + gap + 5: with mu = 1 and gap = 1 the pulls at m in (1, 2) are 1 + (m - 1) from the

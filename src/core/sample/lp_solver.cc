@@ -21,6 +21,7 @@
 
 #include "core/sample/line.h"
 #include "core/sample/lp_sweeps.h"
+#include "core/sample/near_line.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -44,7 +45,8 @@ class Solver {
         sweeps_(problem, p),
         p_(p),
         total_(std::accumulate(problem.weights.begin(), problem.weights.end(), 0.0)),
-        tested_(n_) {}
+        tested_(n_),
+        flat_(gap_near_line(problem.points, problem.d, problem.weights).has_value()) {}
 
   // From the guess z to the solution; `before` iterations were made already.
   LpSolution run(Places z, int before);
@@ -78,6 +80,9 @@ class Solver {
   double p_, total_;
   std::vector<bool> tested_;  // rows that are known not to be optimal
   double slack_ = 0;
+  // Nearly on a line, rows at both ends of a gap pass for optimal, and so does all between: the
+  // iteration then stops near where it starts, at the componentwise median, in the middle.
+  bool flat_;
 };
 
 Solver::State Solver::start(Places z) const {
@@ -124,7 +129,7 @@ bool Solver::optimal_row(std::size_t k) {
     here += problem_.weights[i];
     r[i] = 0;
   }
-  return sweeps_.pull(z, r) <= here + 1e-14 * total_;
+  return sweeps_.pull(z, r) <= here + (flat_ ? -1e-10 : 1e-14) * total_;
 }
 
 // The step relative to N from the coupling c; empty if the matrix is not positive definite to

@@ -13,6 +13,7 @@
 #include "core/sample/embedding.h"
 #include "core/sample/estimators.h"
 #include "core/sample/line.h"
+#include "core/sample/near_line.h"
 #include "core/sample/weber.h"
 #include "kernels/gram.h"
 #include "kernels/simd.h"
@@ -171,7 +172,12 @@ SampleInfo locate(double mu, double tolerance, int max_iterations, const Input<T
   SampleInfo info;
   std::vector<T> centre;  // empty: the componentwise median
   for (int round = 1;; ++round) {
-    const Embedding e = embed<T>(input, centre.empty() ? nullptr : centre.data(), mu);
+    Embedding e = embed<T>(input, centre.empty() ? nullptr : centre.data(), mu);
+    // The Gram matrix sees no angles below 1e-8, which is all there is next to a line.
+    constexpr std::size_t kAffordable = std::size_t{1} << 24;
+    if (e.centre.empty() && input.n * input.d <= kAffordable &&
+        gap_near_line(e.points, e.k, input.weights))
+      e = embed_directly<T>(input, centre.empty() ? nullptr : centre.data(), mu);
     const WeberProblem problem{e.n,
                                e.k,
                                e.points,

@@ -8,6 +8,9 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
+
+#include "core/sample/near_line.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -71,6 +74,7 @@ class Solver {
                                     at_->r.begin());
   }
   bool test_anchor();
+  [[nodiscard]] std::optional<Stop> settle_in_gap();
   void hessian_times(const Vector& v, Vector& out) const;
   [[nodiscard]] Vector newton_direction() const;
   [[nodiscard]] bool newton_by_cholesky(Vector& p) const;
@@ -383,8 +387,26 @@ WeberSolution Solver<kFixed>::finish(int iterations, Stop stop) {
   return solution;
 }
 
+// Nearly on a line, slopes along it are rounding errors. Huber's function has the same minimiser
+// there if all points are at least mu away from it.
+template <std::size_t kFixed>
+std::optional<Stop> Solver<kFixed>::settle_in_gap() {
+  const auto gap = gap_near_line(problem_.points, k(), problem_.weights);
+  if (!gap) return std::nullopt;
+  const GapMinimum minimum = minimum_in_gap(*gap, problem_.points, problem_.weights);
+  const bool at_point = minimum.z.empty();
+  if (huber() && (at_point || minimum.nearest < problem_.mu)) return std::nullopt;
+  evaluate(*at_);
+  anchor_at(minimum.anchor);
+  if (at_point) return test_anchor() ? std::optional(Stop::data_point) : std::nullopt;
+  at_->z.assign(minimum.z.begin(), minimum.z.end());
+  evaluate(*at_);
+  return Stop::rounding;
+}
+
 template <std::size_t kFixed>
 WeberSolution Solver<kFixed>::run() {
+  if (const auto settled = settle_in_gap()) return finish(1, *settled);
   evaluate(*at_);
   int iterations = 0;
   while (true) {
