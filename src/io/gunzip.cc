@@ -47,13 +47,13 @@ std::size_t Gunzip::read(std::span<char> out,
   stream.next_out = reinterpret_cast<unsigned char*>(out.data());
   stream.avail_out = static_cast<unsigned>(wanted);
   while (stream.avail_out == wanted) {
+    bool at_end = false;
     if (stream.avail_in == 0) {
       stream.next_in = state.packed.data();
       stream.avail_in = static_cast<unsigned>(
           raw({reinterpret_cast<char*>(state.packed.data()), state.packed.size()}));
-      if (stream.avail_in == 0 && state.between_members) return 0;
-      if (stream.avail_in == 0)
-        throw Error(state.name + " is truncated: its gzip data end too early.");
+      at_end = stream.avail_in == 0;
+      if (at_end && state.between_members) return 0;
     }
     if (state.between_members) {
       if (*stream.next_in != static_cast<unsigned char>(kGzipMagic.front()))
@@ -69,6 +69,8 @@ std::size_t Gunzip::read(std::span<char> out,
       state.damage = state.name + " is damaged: its gzip data cannot be unpacked (" + why + ").";
       if (stream.avail_out == wanted) throw Error(state.damage);
       break;
+    } else if (at_end && stream.avail_out == wanted) {  // what zlib held back is delivered as well
+      throw Error(state.name + " is truncated: its gzip data end too early.");
     }
   }
   return wanted - stream.avail_out;

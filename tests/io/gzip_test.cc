@@ -117,6 +117,16 @@ TEST_F(Gzip, EveryTruncationAndEveryDamagedByteIsTold) {
             "1 2 3 4 x.csv.gz is damaged: something follows its gzip data.");
 }
 
+// Compressed data that end where a decoded byte is still to be delivered.
+TEST_F(Gzip, WhatComesBeforeTheEndOfTruncatedDataIsTheSameAtEverySeam) {
+  const std::string_view file(
+      "\x1F\x8B\x08\0\0\0\0\0\xFF\xEF\xBB\xBF\xFF\xFF\xFF\xFF\xFF\x4E\x0E\0\x10\0", 22);
+  for (const std::size_t chunk : {1U, 2U, 7U, 1U << 16}) {
+    EXPECT_EQ(read("x.csv.gz", file, chunk),
+              "x.csv.gz:1: '\\x10' has no place in text; rows are read from .csv and .npy files.");
+  }
+}
+
 TEST_F(Gzip, WhatIsWrongInsideNamesFileAndLine) {
   EXPECT_EQ(read("x.csv.gz", gzip("x\n1\nabc\n")),
             "1 x.csv.gz:3, column 1 ('x'): 'abc' is not a number.");
