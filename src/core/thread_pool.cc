@@ -1,6 +1,7 @@
 #include "medgrad/thread_pool.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace medgrad {
@@ -8,7 +9,11 @@ namespace medgrad {
 ThreadPool::ThreadPool(unsigned threads) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   workers_.reserve(threads - 1);
-  for (unsigned i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  // Where the system gives no more threads, those there are do the work: the result is the same.
+  try {
+    for (unsigned i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+  }
 }
 
 ThreadPool::~ThreadPool() {

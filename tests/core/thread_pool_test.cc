@@ -1,8 +1,11 @@
 #include "medgrad/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace medgrad {
@@ -36,6 +39,28 @@ TEST(ThreadPool, RethrowsTheFailureOfTheSmallestIndexAndGoesOn) {
   pool.for_each(10, [&](std::size_t) { ++count; });
   EXPECT_EQ(count, 10);
 }
+
+// A limit of memory holds for this process for ever, so the pool is made in another one. The stacks
+// of a thousand threads do not fit, and pthread_create() fails.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need the addresses
+[[noreturn]] void use_a_pool_that_cannot_have_all_its_threads() {
+  constexpr rlim_t kMemory = rlim_t{512} << 20;
+  const rlimit limit = {kMemory, kMemory};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(3);
+  ThreadPool pool(1000);
+  std::atomic<int> count = 0;
+  pool.for_each(2000, [&](std::size_t) { ++count; });
+  std::fprintf(stderr, "threads: %s, calls: %d\n",
+               pool.size() >= 1 && pool.size() < 1000 ? "fewer" : "all", count.load());
+  std::_Exit(0);
+}
+
+TEST(ThreadPoolDeathTest, HasFewerThreadsWhereTheSystemStartsNoMore) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(use_a_pool_that_cannot_have_all_its_threads(), testing::ExitedWithCode(0),
+              "threads: fewer, calls: 2000");
+}
+#endif
 
 TEST(Chunks, CoverTheRangeWhateverItsLength) {
   for (const std::size_t n : {0ul, 1ul, 16383ul, 16384ul, 16385ul, 10'000'019ul, 4'000'000'000ul}) {
