@@ -91,6 +91,17 @@ class Figures(InBrowser):
         self.assertEqual(self.js("return document.querySelectorAll('#moments [data-statistic]').length"), 0)  # nothing to choose
         self.no_complaints()
 
+    def test_medians_are_compared_where_they_are_shown(self):
+        for seed, name in enumerate(("one", "two")):
+            report_fixture.write_experiment(self.path(name, "ls"), "ls", report_fixture.least_squares, seed, points=20)
+        self.good("report", "one", "two/ls", "--out", "both.html")
+        self.open("both.html")
+        self.js("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
+        self.browser.execute_async_script("setTimeout(arguments[0], 50)")
+        heads = self.js("return [...document.querySelectorAll('.data th')].map((head) => head.innerText.trim())")
+        self.assertEqual(heads[-3:], ["median · one", "median · two", "ratio · two"])
+        self.no_complaints()
+
     def test_shades_have_a_legend_and_are_visible(self):
         self.open("out", "index.html")
         self.assertEqual(self.js("return [...document.querySelectorAll('#toy .ramp-label')].map((node) => node.innerText)"),

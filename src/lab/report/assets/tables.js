@@ -49,8 +49,9 @@ function singleTable(experiment) {
   return { columns: [...namesOf(rows), ...present], rows };
 }
 
-// Means side by side, with their ratio to the first run's.
+// Means side by side, or medians where the figures show them, with their ratio to the first run's.
 function comparedTable(experiment) {
+  const statistic = experiment.figures.some(({ usual }) => usual === 'median') ? 'median' : 'mean';
   const runs = experiment.runs.map((run) => run.summary?.rows ?? []);
   const names = namesOf(runs.flat());
   const joined = new Map();
@@ -58,16 +59,16 @@ function comparedTable(experiment) {
     for (const row of rows) {
       const key = JSON.stringify(names.map((name) => row[name]));
       if (!joined.has(key)) joined.set(key, Object.fromEntries(names.map((name) => [name, row[name]])));
-      joined.get(key)[`mean · ${experiment.runs[index].label}`] = row.mean;
+      joined.get(key)[`${statistic} · ${experiment.runs[index].label}`] = row[statistic];
     }
   });
-  const first = `mean · ${experiment.runs[0].label}`;
+  const first = `${statistic} · ${experiment.runs[0].label}`;
   const columns = [...names, first];
   for (const run of experiment.runs.slice(1)) {
-    const [mean, ratio] = [`mean · ${run.label}`, `ratio · ${run.label}`];
-    columns.push(mean, ratio);
+    const [centre, ratio] = [`${statistic} · ${run.label}`, `ratio · ${run.label}`];
+    columns.push(centre, ratio);
     for (const row of joined.values()) {
-      const value = toNumber(row[mean]) / toNumber(row[first]);
+      const value = toNumber(row[centre]) / toNumber(row[first]);
       row[ratio] = Number.isFinite(value) ? value : null;
     }
   }
