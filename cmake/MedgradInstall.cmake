@@ -1,5 +1,5 @@
-# What `cmake --install` puts in place: the library, its headers, the command, and the two ways to find
-# them, find_package(medgrad CONFIG) and pkg-config.
+# What `cmake --install` puts in place: the library, its headers, the licence, and the two ways to find
+# them, find_package(medgrad CONFIG) and pkg-config; the command, its manual page and completion.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS medgrad EXPORT medgradTargets
@@ -14,12 +14,30 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/medgrad DESTINATION ${CMAKE_INST
   FILES_MATCHING PATTERN "*.h" ${without_torch})
 install(FILES ${PROJECT_BINARY_DIR}/src/generated/medgrad/version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/medgrad)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET medgrad_torch_program)
+  install(TARGETS medgrad_torch_program RUNTIME DESTINATION libexec/medgrad)
+endif()
 if(TARGET medgrad_command)
   install(TARGETS medgrad_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-if(TARGET medgrad_torch_program)
-  install(TARGETS medgrad_torch_program RUNTIME DESTINATION libexec/medgrad)
+# The command writes its manual page and completion itself, so that they say what it does; a program for
+# another machine cannot be asked.
+if(TARGET medgrad_command AND NOT CMAKE_CROSSCOMPILING)
+  set(medgrad_share ${PROJECT_BINARY_DIR}/share)
+  file(MAKE_DIRECTORY ${medgrad_share})
+  install(CODE "
+    foreach(file IN ITEMS medgrad.1:--man medgrad:--completion=bash _medgrad:--completion=zsh)
+      string(REPLACE : \";\" file \${file})
+      list(GET file 1 option)
+      list(GET file 0 file)
+      execute_process(COMMAND \"$<TARGET_FILE:medgrad_command>\" help \${option}
+        OUTPUT_FILE \"${medgrad_share}/\${file}\" COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()")
+  install(FILES ${medgrad_share}/medgrad.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${medgrad_share}/medgrad DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${medgrad_share}/_medgrad DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 
 set(medgrad_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/medgrad)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "command.h"
+#include "core/text.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 #include "medgrad/registry.h"
@@ -20,7 +21,7 @@ class Aggregate final : public Command {
  public:
   std::string_view name() const override { return "aggregate"; }
   std::string_view summary() const override {
-    return "one vector from all rows of all files, with a robust sample estimator";
+    return "combine all rows of all files into one vector with a robust estimator";
   }
   std::string_view usage() const override { return "METHOD [options] [FILE...]"; }
 
@@ -30,8 +31,9 @@ class Aggregate final : public Command {
     options.value("--weights", weights_, "FILE", "a positive weight per row (default: all 1)");
     options.value("--center", center_, "FILE", "the vector to clip around (default: 0)");
     non_finite_.declare(options);
-    options.value("--stats", stats_, "FILE",
-                  "write iterations, certified gap, objective and what was not finite, as JSON");
+    options.value(
+        "--stats", stats_, "FILE",
+        "write iterations, certified gap, objective and counts of NaN and infinities as JSON");
     output_.declare(options);
     output_.declare_header(options);
   }
@@ -40,10 +42,11 @@ class Aggregate final : public Command {
   void run(const Common& common) override {
     const SampleMethod method = method_.make();
     if (!center_.empty() && !std::holds_alternative<SampleClippedMean>(method))
-      throw Error(std::string(method_.entry().name) + " has no --center; only clipped-mean has.");
+      throw Error(std::string(method_.entry().name) +
+                  " does not take --center; only clipped-mean does.");
     const NonFinite non_finite = non_finite_.value();
     if (!weights_.empty() && !takes_weights(method))
-      throw Error(std::string(method_.entry().name) + " takes no --weights.");
+      throw Error(std::string(method_.entry().name) + " does not take --weights.");
     output_.check();
     if (!stats_.empty() && stats_ == output_.path())
       throw Error("--stats and --out both name " + stats_ + "; give them different files.");
@@ -82,12 +85,12 @@ class Aggregate final : public Command {
     writer.commit();
     tell_notes(notes, common);
     if (info.nan + info.inf > 0) warn_non_finite(common, info.nan, info.inf);
-    const std::string off = "the objective is above its optimum by at most " +
-                            medgrad::app::text_of(info.gap) + " of itself.";
+    const std::string off = "the objective is within a relative " +
+                            medgrad::app::text_of(info.gap) + " of its optimum.";
     if (info.stop == Stop::max_iterations) warn(common, "--max-iter was reached: " + off);
     constexpr double kMatters = 1e-6;  // rounding to floats leaves less
     if (info.stop == Stop::rounding && info.gap > kMatters)
-      warn(common, "rounding leaves no more digits: " + off);
+      warn(common, "rounding errors limit the accuracy: " + off);
   }
 
   // What the data are called in messages.
@@ -108,8 +111,8 @@ class Aggregate final : public Command {
   [[nodiscard]] std::vector<double> read_weights(std::size_t n,
                                                  std::vector<std::string>& notes) const {
     if (weights_.empty()) return {};
-    auto weights =
-        read_vector<double>(weights_, n, "there are " + std::to_string(n) + " rows", &notes);
+    auto weights = read_vector<double>(
+        weights_, n, (n == 1 ? "there is " : "there are ") + counted(n, "row"), &notes);
     for (std::size_t i = 0; i < n; ++i) {
       if (weights[i] > 0 && std::isfinite(weights[i])) continue;
       throw Error(weights_ + ": weight " + std::to_string(i + 1) + " is " +
@@ -140,9 +143,9 @@ class Aggregate final : public Command {
       if (options.non_finite == NonFinite::robust) throw Error(source() + ": " + error.what());
       for (std::size_t i = 0; i < matrix.n(); ++i) {
         if (const auto bad = first_non_finite(matrix.row(i))) {
-          throw Error(non_finite_sentence(
-              matrix.where(i), *bad, static_cast<double>(matrix.row(i)[*bad]),
-              "use --non-finite robust to aggregate all the same", matrix.columns()));
+          throw Error(
+              non_finite_sentence(matrix.where(i), *bad, static_cast<double>(matrix.row(i)[*bad]),
+                                  "use --non-finite robust to aggregate anyway", matrix.columns()));
         }
       }
       throw;

@@ -1,6 +1,7 @@
 // A bar for commands that know how much there is to do.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <mutex>
@@ -21,9 +22,11 @@ class Bar {
     const double share = static_cast<double>(done) / static_cast<double>(total);
     const double spent = std::chrono::duration<double>(Clock::now() - begin_).count();
     std::string text;
-    if (line_.on_terminal()) {
-      const auto filled = static_cast<std::size_t>(share * kWidth);
-      text.append("[").append(filled, '#').append(kWidth - filled, ' ').append("] ");
+    constexpr std::size_t kWidest = 40, kNumbers = 24;  // "[] 100 %, 12 h 34 min left"
+    if (const std::size_t width = line_.width(); line_.on_terminal() && width > kNumbers) {
+      const std::size_t length = std::min(kWidest, width - kNumbers);
+      const auto filled = static_cast<std::size_t>(share * static_cast<double>(length));
+      text.append("[").append(filled, '#').append(length - filled, ' ').append("] ");
     }
     text.append(std::to_string(static_cast<int>(100 * share))).append(" %");
     if (share > 0) text.append(", ").append(duration(spent * (1 - share) / share)).append(" left");
@@ -32,7 +35,6 @@ class Bar {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t kWidth = 40;
   StatusLine line_;
   Clock::time_point begin_ = Clock::now();
   std::mutex mutex_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text.h"
 #include "lab/results.h"
 
 namespace medgrad::app {
@@ -31,10 +32,10 @@ inline void print_claims(const std::vector<lab::Results>& results, const std::fi
   }
   char time[32];
   std::snprintf(time, sizeof time, "%.2f", seconds);
-  std::cout << "\n"
-            << results.size() << (results.size() == 1 ? " experiment" : " experiments") << " in "
-            << time << " s; ";
-  if (decided > 0) std::cout << holding << " of " << decided << " claims hold; ";
+  std::cout << "\n" << counted(results.size(), "experiment") << " in " << time << " s; ";
+  if (decided > 0)
+    std::cout << holding << " of " << counted(decided, "claim")
+              << (decided == 1 ? " holds; " : " hold; ");
   std::cout << "report: " << (out / "index.html").string() << "\n";
 }
 

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +15,13 @@ namespace medgrad::app {
 
 // Options that every command has.
 struct Common {
-  std::string seed;  // empty: not given
-  std::string threads = "0";
+  std::string seed;      // empty: not given
+  unsigned threads = 0;  // 0: one per core
   bool quiet = false;
 };
 
 // Where a command says which options it has. Values arrive as text, and the command turns them into
-// numbers when it runs: so every mistake is told in our words.
+// numbers when it runs: so every mistake is reported in our own words.
 class Options {
  public:
   virtual ~Options() = default;
@@ -30,6 +32,8 @@ class Options {
   virtual void argument(const std::string& name, std::string& target, const std::string& help) = 0;
   virtual void arguments(const std::string& name, std::vector<std::string>& target,
                          const std::string& help) = 0;
+  // The words that may be given for an option or argument declared before: for completion.
+  virtual void offer(const std::string& name, std::vector<std::string> words) = 0;
 };
 
 class Command {
@@ -39,7 +43,7 @@ class Command {
   [[nodiscard]] virtual std::string_view summary() const = 0;  // one line
   [[nodiscard]] virtual std::string_view usage() const = 0;    // what follows "medgrad NAME"
   virtual void declare(Options& options) = 0;
-  // Help beyond the options; may depend on the arguments that stood beside --help.
+  // Help beyond the options; may depend on the arguments given with --help.
   [[nodiscard]] virtual std::string details() const { return {}; }
   virtual void run(const Common& common) = 0;
   // Reads the arguments after its name and runs, or prints its help.
@@ -48,6 +52,8 @@ class Command {
 
 using Commands = std::vector<std::unique_ptr<Command>>;
 
+// Needs to know all commands.
+[[nodiscard]] std::unique_ptr<Command> make_help(Commands (*all)());
 [[nodiscard]] std::unique_ptr<Command> make_list();
 [[nodiscard]] std::unique_ptr<Command> make_doctor();
 [[nodiscard]] std::unique_ptr<Command> make_prox();
@@ -68,10 +74,15 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 // Also written with a power of ten, as in 1e6 or 1.5e3.
 [[nodiscard]] std::uint64_t to_whole_number(std::string_view option, const std::string& text,
                                             std::uint64_t min);
-// A number of threads; 0: one per core. More than 1024 is an Error.
-[[nodiscard]] unsigned thread_count(std::string_view option, const std::string& text);
-// One of the given words; an Error that lists them where it is none.
+// One of the given words; otherwise an Error that lists them.
 void check_word(std::string_view option, const std::string& text,
-                std::initializer_list<std::string_view> words);
+                std::span<const std::string_view> words);
+// What a command with several actions is to do: an Error where it is missing or unknown.
+void check_action(std::string_view command, const std::string& action,
+                  std::initializer_list<std::string_view> actions);
+inline void check_word(std::string_view option, const std::string& text,
+                       std::initializer_list<std::string_view> words) {
+  check_word(option, text, std::span(words.begin(), words.size()));
+}
 
 }  // namespace medgrad::app

@@ -1,10 +1,11 @@
-// medgrad data: where the data of the language tasks is, whether it is right, and putting it there.
+// medgrad data: find, check and install the data of the language tasks.
 #include "data.h"
 
 #include <iostream>
 #include <stdexcept>
 
 #include "command.h"
+#include "core/text.h"
 #include "json.h"
 #include "medgrad/error.h"
 #include "text.h"
@@ -34,6 +35,11 @@ std::string megabytes(std::uintmax_t bytes) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
 }
 
+// Where the environment is empty, there is nowhere to look.
+constexpr std::string_view kNoPlaces =
+    ": neither MEDGRAD_DATA nor XDG_DATA_HOME nor HOME is set; set MEDGRAD_DATA to the folder that "
+    "holds the data sets.";
+
 std::string_view mark(bool good) { return good ? "✓" : "✗"; }
 
 // ---- list ---------------------------------------------------------------------------------------
@@ -59,8 +65,8 @@ std::string sentence_of(const DataSet& set, const DataPlace& place) {
   if (place.complete()) {
     std::uintmax_t bytes = 0;
     for (const std::string_view file : set.files) bytes += size_of(place.folder / file);
-    return title + "found in " + place.folder.string() + ": " + std::to_string(set.files.size()) +
-           " files, " + megabytes(bytes);
+    return title + "found in " + place.folder.string() + ": " + counted(set.files.size(), "file") +
+           ", " + megabytes(bytes);
   }
   const std::string from = ", from " + std::string(set.source);
   if (place.folder.empty()) return title + "not found: needs " + text::joined(set.files) + from;
@@ -81,7 +87,12 @@ void list(const std::string& format) {
   std::vector<TextRow> rows;
   for (const DataSet& set : text::data_sets())
     rows.emplace_back(set.name, sentence_of(set, folders.look(set)));
-  std::cout << columns(rows) << "\nPlaces, in this order:\n";
+  std::cout << columns(rows) << "\n";
+  if (folders.places().empty()) {
+    std::cout << wrapped("There is no folder to look in" + std::string(kNoPlaces), 0) << "\n";
+    return;
+  }
+  std::cout << "These folders are searched, in this order:\n";
   for (const fs::path& place : folders.places()) std::cout << "  " << place.string() << "\n";
 }
 
@@ -106,6 +117,8 @@ std::vector<Verified> chosen_sets(const std::vector<std::string>& names) {
     if (!place.folder.empty()) chosen.push_back({&set, place.folder, {}});
   }
   if (chosen.empty()) {
+    if (folders.places().empty())
+      throw Error("there is no folder to look for data sets in" + std::string(kNoPlaces));
     std::string where;
     for (const fs::path& place : folders.places())
       where += (where.empty() ? " in " : " or ") + place.string();
@@ -148,9 +161,8 @@ void verify(const std::vector<std::string>& names, const std::string& format) {
   if (format == "json") std::cout << json.dump(2) << "\n";
   if (bad == 0) return;
   std::cout.flush();
-  throw std::runtime_error(std::to_string(bad) + " of " + std::to_string(sets.size()) +
-                           (sets.size() == 1 ? " data set is" : " data sets are") +
-                           " not as published.");
+  throw std::runtime_error(std::to_string(bad) + " of " + counted(sets.size(), "data set") +
+                           (bad == 1 ? " differs" : " differ") + " from what was published.");
 }
 
 // ---- the command --------------------------------------------------------------------------------
@@ -164,35 +176,39 @@ class Data final : public Command {
   }
   void declare(Options& options) override {
     options.argument("ACTION", action_, "list, verify or prepare (see below)");
-    options.arguments("NAME", names_, "data sets (default for verify: all that are there)");
-    options.value("--from", from_, "PATH", "prepare: what was downloaded, a folder or an archive");
+    options.offer("ACTION", {"list", "verify", "prepare"});
+    options.arguments("NAME", names_, "data sets (default for verify: all that are installed)");
+    options.value("--from", from_, "PATH", "prepare: the download, a folder or an archive");
     options.value("--to", to_, "FOLDER",
-                  "prepare: where to put it (default: medgrad's own folder)");
+                  "prepare: where to put it (default: medgrad's own data folder)");
     options.value("--format", format_, "F", "list, verify: text (default) or json");
+    options.offer("--format", {"text", "json"});
+    std::vector<std::string> names;
+    for (const DataSet& set : text::data_sets()) names.emplace_back(set.name);
+    options.offer("NAME", names);
   }
   std::string details() const override {
     const std::vector<TextRow> actions = {
         {"list", "the data sets, their files, and where they were found"},
         {"verify",
-         "counts against the published figures, and digests where a file SHA256SUMS is beside the "
-         "data; exit code 1 where something is wrong"},
+         "compares counts with the published figures, and checksums if the folder has a file "
+         "SHA256SUMS; the exit code is 1 if something is wrong"},
         {"prepare",
-         "takes the files of a data set out of a download, verifies them, and puts them into the "
-         "folder where they are looked for"}};
+         "takes the files of a data set from a download, verifies them, and puts them where "
+         "medgrad looks for them"}};
     std::vector<TextRow> sets;
     for (const DataSet& set : text::data_sets())
       sets.emplace_back(set.name, std::string(set.title) + "; from " + std::string(set.source));
     return "\nactions:\n" + columns(actions) + "\ndata sets:\n" + columns(sets) + "\n" +
            wrapped(
-               "They are looked for in the folder that the environment variable MEDGRAD_DATA "
-               "names, then in $XDG_DATA_HOME/medgrad (~/.local/share/medgrad).",
+               "medgrad looks for them in the folder named by the environment variable "
+               "MEDGRAD_DATA, then in $XDG_DATA_HOME/medgrad (~/.local/share/medgrad).",
                0) +
            "\n";
   }
 
   void run(const Common& common) override {
-    if (action_.empty()) throw Error("what to do is missing: list, verify or prepare.");
-    check_word("what to do", action_, {"list", "verify", "prepare"});
+    check_action("medgrad data", action_, {"list", "verify", "prepare"});
     check_word("--format", format_, {"text", "json"});
     if (action_ == "prepare") return prepare(common);
     if (!from_.empty() || !to_.empty())
@@ -207,14 +223,14 @@ class Data final : public Command {
  private:
   void prepare(const Common& common) const {
     if (names_.size() != 1)
-      throw Error("medgrad data prepare takes the name of one data set; " +
-                  std::to_string(names_.size()) + " are given.");
+      throw Error("medgrad data prepare takes the name of one data set, not " +
+                  std::to_string(names_.size()) + "; medgrad data list shows the names.");
     const DataSet& set = text::data_set(names_.front());
     if (from_.empty())
-      throw Error("--from is missing: the folder or archive that has the files of " +
+      throw Error("--from is missing; it must be the folder or archive with the files of " +
                   std::string(set.name) + ", downloaded from " + std::string(set.source) + ".");
     const fs::path to = to_.empty() ? text::own_data_folder() : fs::path(to_);
-    if (to.empty()) throw Error("--to is needed, since neither XDG_DATA_HOME nor HOME is set.");
+    if (to.empty()) throw Error("--to is missing; without it, XDG_DATA_HOME or HOME must be set.");
     const Verdict verdict = text::prepare(set, from_, to);
     if (common.quiet) return;
     std::cout << mark(true) << " " << set.name << " is in " << (to / set.name).string() << "\n";

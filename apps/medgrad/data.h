@@ -7,6 +7,6 @@ namespace medgrad::app {
 
 inline constexpr std::string_view kDataName = "data";
 inline constexpr std::string_view kDataSummary =
-    "the data of the language tasks: where it is, whether it is right, and putting it there";
+    "find, check and install the data of the language tasks";
 
 }  // namespace medgrad::app

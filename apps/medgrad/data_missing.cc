@@ -16,7 +16,7 @@ class DataMissing final : public Command {
 
   void start(std::vector<std::string>) override {
     throw Error(
-        "'medgrad data' needs ICU, which this build was made without; install the Debian package "
+        "medgrad data needs ICU, which this build does not have; install the Debian package "
         "libicu-dev and build again.");
   }
 };

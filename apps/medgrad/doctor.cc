@@ -1,10 +1,11 @@
-// medgrad doctor: what this build and this machine have.
+// medgrad doctor: what this build and this machine can do.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "core/text.h"
 #include "medgrad/build_info.h"
 #include "text.h"
 #include "text/data_sets.h"
@@ -18,8 +19,8 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// What libtorch runs on, as medgrad-torch tells it; false where this build has none.
-nlohmann::ordered_json torch_runtime(std::uint64_t threads) {
+// What libtorch runs on, according to medgrad-torch; false where there is none.
+nlohmann::ordered_json torch_runtime(unsigned threads) {
   if (torch_program().empty()) return false;
   return nlohmann::ordered_json::parse(
       output_of_torch_program({"runtime", "--threads", std::to_string(threads)}));
@@ -39,17 +40,19 @@ std::string state_of(const text::DataPlace& place) {
 class Doctor final : public Command {
  public:
   std::string_view name() const override { return "doctor"; }
-  std::string_view summary() const override { return "what this build and this machine have"; }
+  std::string_view summary() const override {
+    return "show what this build and this machine can do, and which data is installed";
+  }
   std::string_view usage() const override { return "[options]"; }
   void declare(Options& options) override {
     options.value("--format", format_, "F", "text (default) or json");
+    options.offer("--format", {"text", "json"});
   }
 
   void run(const Common& common) override {
     check_word("--format", format_, {"text", "json"});
     const BuildInfo build = build_info();
-    const std::uint64_t asked = to_whole_number("--threads", common.threads, 0);
-    const std::uint64_t threads = asked == 0 ? build.cores : asked;
+    const unsigned threads = common.threads == 0 ? build.cores : common.threads;
     const std::string forced = environment("MEDGRAD_SIMD"), data = environment("MEDGRAD_DATA");
     const text::DataFolders folders = text::DataFolders::from_environment();
 
@@ -76,14 +79,13 @@ class Doctor final : public Command {
     std::vector<TextRow> rows = {
         {"version", build.version},
         {"compiler", build.compiler + ", " + build.build_type},
-        {"SIMD",
-         build.simd + " in use; this machine and build have " + joined(build.simd_available)},
-        {"MEDGRAD_SIMD", forced.empty() ? "not set: the best is taken" : forced},
-        {"threads", std::to_string(threads) + " of " + std::to_string(build.cores) + " cores"},
+        {"SIMD", build.simd + " is in use; available: " + joined(build.simd_available)},
+        {"MEDGRAD_SIMD", forced.empty() ? "not set; the best is used" : forced},
+        {"threads", counted(threads, "thread") + " on " + counted(build.cores, "core")},
         {"gzip", build.gzip ? "gzipped files can be read" : kAbsent},
         {"MPI", kAbsent},
         {"Python", kAbsent},
-        {"MEDGRAD_DATA", data.empty() ? "not set: it names the folder of the data" : data}};
+        {"MEDGRAD_DATA", data.empty() ? "not set; it names the folder with the data sets" : data}};
     const auto torch = torch_runtime(threads);
     const auto at = std::ranges::find(rows, "MPI", &TextRow::first);
     if (torch.is_object()) {
@@ -94,7 +96,7 @@ class Doctor final : public Command {
       const std::string warning = torch["warning"];
       if (!warning.empty()) blas += "\nwarning: " + warning;
       rows.insert(at, {{"torch", torch["version"].get<std::string>() + ", " +
-                                     std::to_string(torch["threads"].get<int>()) + " threads"},
+                                     counted(torch["threads"].get<unsigned>(), "thread")},
                        {"BLAS of torch", blas}});
     } else {
       rows.insert(at, {"torch", kAbsent});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "command.h"
+#include "core/text.h"
 #include "medgrad/error.h"
 #include "medgrad/estimator.h"
 #include "medgrad/io.h"
@@ -19,22 +20,23 @@ class Estimate final : public Command {
  public:
   std::string_view name() const override { return "estimate"; }
   std::string_view summary() const override {
-    return "run an online estimator over the rows, in the memory of a few rows, and print what it "
-           "ends with";
+    return "follow the rows with an online estimator, in constant memory, and print the final "
+           "estimate";
   }
   std::string_view usage() const override { return "METHOD [options] [FILE]"; }
 
   void declare(Options& options) override {
     method_.declare(options);
     options.argument("FILE", file_, kRowsHelp);
-    options.flag("--cold", cold_, "start every step from 0 instead of the last estimate");
+    options.flag("--cold", cold_, "start every step from 0 instead of from the last estimate");
     options.flag("--average", average_, "print the running average of the estimates");
     options.value("--start", start_, "FILE", "the vector to start from (default: 0)");
     options.value("--every", every_, "K", "print after every K steps, and after the last one");
     non_finite_.declare(options);
-    options.value("--save-state", save_, "FILE", "write the state at the end, to go on with later");
-    options.value("--resume", resume_, "FILE",
-                  "go on from a state that --save-state wrote, with its tau unless --tau is given");
+    options.value("--save-state", save_, "FILE", "write the final state, to resume from later");
+    options.value(
+        "--resume", resume_, "FILE",
+        "resume from a state that --save-state wrote, with its tau unless --tau is given");
     output_.declare(options);
     output_.declare_header(options);
   }
@@ -114,9 +116,9 @@ class Estimate final : public Command {
     }
     if (every == 0 || estimator.steps() % every != 0) print();
     if (bad_rows > 0) {
-      warn(common, reader.name() + " has " + std::to_string(bad_components) +
-                       " components that are not finite, in " + std::to_string(bad_rows) +
-                       " of its rows.");
+      warn(common, reader.name() + " has " +
+                       counted(bad_components, "component that is", "components that are") +
+                       " not finite, in " + counted(bad_rows, "row") + ".");
     }
     if (state) {
       std::ostringstream bytes;
@@ -133,11 +135,11 @@ class Estimate final : public Command {
     try {
       return estimator.update(row);
     } catch (const Error&) {
-      // Lengths agree, so it is a number that is not finite; say it in the words of the command.
+      // Lengths agree, so it is a number that is not finite; say where it is.
       const auto bad = first_non_finite(std::span<const T>(row));
       if (!bad) throw;
       throw Error(non_finite_sentence(reader.where(), *bad, static_cast<double>(row[*bad]),
-                                      "use --non-finite robust to go on past such numbers",
+                                      "use --non-finite robust to continue anyway",
                                       reader.columns()));
     }
   }

@@ -7,6 +7,7 @@ namespace {
 
 Commands all_commands() {
   Commands commands;
+  commands.push_back(make_help(all_commands));
   commands.push_back(make_list());
   commands.push_back(make_doctor());
   commands.push_back(make_prox());
@@ -19,8 +20,8 @@ Commands all_commands() {
   commands.push_back(make_run());
   commands.push_back(make_torch_command(
       "gradients",
-      "the gradient of a language task at fixed weights: how methods follow it, and "
-      "how noisy it is"));
+      "measure the gradient of a language task at fixed weights: how noisy it is, and how well "
+      "methods track it"));
   commands.push_back(make_report());
   commands.push_back(make_data());
   commands.push_back(make_torch_command("train", "train a language model with any method"));

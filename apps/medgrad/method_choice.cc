@@ -26,6 +26,9 @@ void MethodChoice<Made>::declare(Options& options) {
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   options.argument(kind_, name_, "one of the " + lower + "s below");
+  std::vector<std::string> names;
+  for (const Entry<Made>& entry : entries_) names.emplace_back(entry.name);
+  options.offer(kind_, names);
   for (const Entry<Made>& entry : entries_) {
     for (const Parameter& parameter : entry.parameters) {
       const auto [it, is_new] = given_.try_emplace(std::string(parameter.name));
@@ -40,7 +43,7 @@ const Entry<Made>& MethodChoice<Made>::entry() const {
     std::string names;
     for (const Entry<Made>& e : entries_)
       names += (names.empty() ? "" : ", ") + std::string(e.name);
-    throw Error("a " + kind_ + " has to be named: one of " + names + ".");
+    throw Error(kind_ + " is missing; it must be one of " + names + ".");
   }
   return find_(name_);
 }

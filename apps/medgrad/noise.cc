@@ -1,5 +1,5 @@
-// medgrad noise: samples, densities and probabilities of heavy-tailed noise, and what tail data
-// has.
+// medgrad noise: samples, densities and probabilities of heavy-tailed noise, and the tail index of
+// data.
 #include "medgrad/noise.h"
 
 #include <algorithm>
@@ -35,25 +35,32 @@ class Noise final : public Command {
  public:
   std::string_view name() const override { return "noise"; }
   std::string_view summary() const override {
-    return "sample heavy-tailed noise, evaluate stable laws, and tell the tail index of data";
+    return "sample heavy-tailed noise, evaluate stable laws, and estimate the tail index of data";
   }
   std::string_view usage() const override {
     return "sample|pdf|log-pdf|cdf|survival|quantile|fit [options] [FILE]";
   }
 
   void declare(Options& options) override {
-    options.argument("ACTION", action_, "what to do (see above)");
+    options.argument("ACTION", action_, "what to do (see below)");
+    options.offer("ACTION", {"sample", "pdf", "log-pdf", "cdf", "survival", "quantile", "fit"});
     options.argument("FILE", file_,
                      "points or data (.csv or .npy, also gzipped; - or nothing: standard input); "
                      "not for sample");
-    options.value("--x", x_, "LIST", "points between commas, instead of a file");
+    options.value("--x", x_, "LIST", "points, separated by commas, instead of a file");
     options.value("-n", n_, "N", "sample: number of rows (default 1)");
     options.value("-d", d_, "D", "sample: length of a row (default 1)");
     options.value("--model", model_, "NAME",
-                  "sample: the noise, one of those listed (default stable)");
+                  "sample: the noise, one of those below (default stable)");
+    std::vector<std::string> names;
+    for (const Entry<NoiseModel>& entry : noises()) names.emplace_back(entry.name);
+    options.offer("--model", names);
     options.flag("--elliptical", elliptical_, "sample: the same as --model elliptical");
-    options.value("--stream", stream_, "K", "sample: number of an independent stream (default 0)");
-    options.value("--form", form_, "F", "S0 (default) or S1: Nolan's forms of a stable law");
+    options.value("--stream", stream_, "K",
+                  "sample: which of many independent streams (default 0)");
+    options.value("--form", form_, "F",
+                  "S0 (default) or S1: Nolan's parametrisations of a stable law");
+    options.offer("--form", {"S0", "S1"});
     for (const Entry<NoiseModel>& entry : noises()) {
       for (const Parameter& parameter : entry.parameters) {
         if (parameter.name == "form") continue;
@@ -66,20 +73,13 @@ class Noise final : public Command {
   std::string details() const override;
 
   void run(const Common& common) override {
+    check_action("medgrad noise", action_,
+                 {"sample", "pdf", "log-pdf", "cdf", "survival", "quantile", "fit"});
     check_word("--form", form_, {"S0", "S1"});
     output_.check();
     if (action_ == "sample") return sample(common);
     if (action_ == "fit") return fit(common);
-    const auto* const function = std::ranges::find(kFunctions, action_, &Function::name);
-    if (function == std::end(kFunctions)) {
-      constexpr std::string_view kActions[] = {"sample",   "pdf",      "log-pdf", "cdf",
-                                               "survival", "quantile", "fit"};
-      throw Error(action_.empty() ? "an action has to be named: sample, pdf, log-pdf, cdf, "
-                                    "survival, quantile or fit."
-                                  : "'" + action_ + "' is no action of noise; the nearest is '" +
-                                        std::string(nearest(action_, kActions)) + "'.");
-    }
-    evaluate(*function, common);
+    evaluate(*std::ranges::find(kFunctions, action_, &Function::name), common);
   }
 
  private:
@@ -105,7 +105,14 @@ std::string Noise::details() const {
     }
     rows.emplace_back(entry.name, right);
   }
-  return "\nnoises, each with its parameters:\n" + columns(rows) + files_help();
+  const std::vector<TextRow> actions = {
+      {"sample", "print random numbers"},
+      {"pdf, log-pdf", "density of a stable law, and its logarithm"},
+      {"cdf, survival", "probability of a value below, and above"},
+      {"quantile", "the inverse of cdf"},
+      {"fit", "the tail index of data, estimated in three ways, with intervals and a verdict"}};
+  return "\nactions:\n" + columns(actions) + "\nnoises, each with its parameters:\n" +
+         columns(rows) + files_help();
 }
 
 NoiseModel Noise::model() const {
@@ -126,12 +133,11 @@ NoiseModel Noise::model() const {
 void Noise::sample(const Common& common) const {
   const NoiseModel noise = model();
   if (!file_.empty() || !x_.empty())
-    throw Error("noise sample reads nothing; it has no FILE or --x.");
+    throw Error("noise sample reads no data; leave out FILE and --x.");
   const std::uint64_t n = to_whole_number("-n", n_, 0), d = to_whole_number("-d", d_, 1);
   const std::uint64_t seed = common.seed.empty() ? 0 : to_whole_number("--seed", common.seed, 0);
   const std::uint64_t stream = to_whole_number("--stream", stream_, 0);
-  if (d > (std::uint64_t{1} << 32))
-    throw Error("-d is " + d_ + "; at most 4294967296 is possible.");
+  if (d > (std::uint64_t{1} << 32)) throw Error("-d is " + d_ + "; it must be at most 4294967296.");
   const std::size_t block = static_cast<std::size_t>(std::min<std::uint64_t>(
       std::max<std::uint64_t>(1, (std::uint64_t{1} << 17) / d), std::max<std::uint64_t>(n, 1)));
   const auto pool = make_pool(common, block * d);
@@ -156,7 +162,7 @@ void Noise::sample(const Common& common) const {
 std::vector<double> Noise::points(bool probabilities, const Common& common) const {
   const auto check = [probabilities](const std::string& where, double p) {
     if (probabilities && !(p >= 0 && p <= 1))
-      throw Error(where + ": " + text_of(p) + " is no probability; it must be from 0 to 1.");
+      throw Error(where + ": " + text_of(p) + " is not a probability; it must be from 0 to 1.");
     return p;
   };
   std::vector<double> x;
@@ -179,7 +185,8 @@ std::vector<double> Noise::points(bool probabilities, const Common& common) cons
 
 void Noise::evaluate(const Function& function, const Common& common) const {
   if (elliptical_ || (!model_.empty() && find_noise(model_).name != "stable"))
-    throw Error(action_ + " is there for stable noise only.");
+    throw Error("noise " + action_ +
+                " is only for stable noise; leave out --model and --elliptical.");
   const Stable law(std::get<StableParameters>(model()));
   const std::vector<double> x = points(action_ == "quantile", common);
   std::vector<double> y(x.size());
@@ -229,14 +236,14 @@ std::vector<Line> lines_of(const TailSummary& summary, StableForm form) {
   return lines;
 }
 
-// A column of numbers is a sample; longer rows are vectors, and what is told is their noise around
+// A column of numbers is a sample; longer rows are vectors, and the fit is to their noise around
 // their componentwise median.
 void Noise::fit(const Common& common) const {
   for (const auto& [name, text] : given_)
-    if (!text.empty()) throw Error("noise fit estimates --" + name + "; it cannot be given.");
+    if (!text.empty()) throw Error("noise fit estimates --" + name + "; leave it out.");
   output_.refuse_npy("noise fit");
   const std::string files[] = {file_.empty() ? "-" : file_};
-  if (!x_.empty()) throw Error("noise fit reads a FILE; it has no --x.");
+  if (!x_.empty()) throw Error("noise fit reads a FILE; leave out --x.");
   hint_at_terminal(files, common);
   const AnyMatrix any = read_matrix(files);
   std::size_t nan = 0, inf = 0;

@@ -8,42 +8,70 @@
 #include <span>
 
 #include "command.h"
+#include "core/suggest.h"
+#include "core/text.h"
+#include "description.h"
 #include "medgrad/error.h"
-#include "medgrad/registry.h"
-#include "text.h"
 
 namespace medgrad::app {
 namespace {
 
+// "--help,-h" as a list.
+std::vector<std::string> names_in(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    names.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+// 0: one per core. The only place that reads --threads.
+unsigned thread_count(std::string_view option, const std::string& text) {
+  constexpr std::uint64_t kMost = 1024;
+  const std::uint64_t threads = to_whole_number(option, text, 0);
+  if (threads > kMost)
+    throw Error(std::string(option) + " is " + text + "; it must be at most 1024.");
+  return static_cast<unsigned>(threads);
+}
+
 class Parser final : public Options {
  public:
   explicit Parser(Command& command) : command_(command) {
-    app_.set_help_flag();  // ours is an ordinary flag: it knows the arguments beside it
-    app_.allow_extras();   // told in our words, below
+    app_.set_help_flag();  // ours is an ordinary flag: it knows the arguments around it
+    app_.allow_extras();   // reported in our own words, below
     command.declare(*this);
-    value("--seed", common_.seed, "N", "seed of random numbers (default 0)");
-    value("--threads", common_.threads, "N", "threads to use (default: all cores)");
+    value("--seed", common_.seed, "N", "seed of the random numbers (default 0)");
+    value("--threads", threads_, "N", "threads to use (default: one per core); also --jobs");
+    value("--jobs", jobs_, "N", "");
     flag("--quiet", common_.quiet, "no progress and no warnings");
-    flag("--help,-h", help_, "this text");
+    flag("--help,-h", help_, "show this text");
   }
 
   void flag(const std::string& name, bool& target, const std::string& help) override {
     app_.add_flag(name, target);
-    note(name, "", help);
+    options_.push_back({names_in(name), "", help, {}});
   }
   void value(const std::string& name, std::string& target, const std::string& operand,
              const std::string& help) override {
     given_.push_back({app_.add_option(name, target), target});
-    note(name, operand, help);
+    options_.push_back({names_in(name), operand, help, {}});
   }
   void argument(const std::string& name, std::string& target, const std::string& help) override {
     given_.push_back({app_.add_option(name, target), target});
-    arguments_.emplace_back(name, help);
+    arguments_.push_back({name, help, false, {}});
   }
   void arguments(const std::string& name, std::vector<std::string>& target,
                  const std::string& help) override {
     app_.add_option(name, target);
-    arguments_.emplace_back(name, help);
+    arguments_.push_back({name, help, true, {}});
+  }
+  void offer(const std::string& name, std::vector<std::string> words) override {
+    for (Description::Option& one : options_)
+      if (one.names.front() == name) one.words = words;
+    for (Description::Argument& one : arguments_)
+      if (one.name == name) one.words = words;
   }
 
   void run(std::vector<std::string> arguments) {
@@ -56,27 +84,31 @@ class Parser final : public Options {
       throw Error(see_help(error.what()));
     }
     if (help_) {
-      std::cout << help_text();
+      std::cout << help_text(description());
       return;
     }
     std::vector<std::string> extras = app_.remaining();
-    std::erase(extras, "--");  // what stands behind it is no option, whatever it looks like
+    std::erase(extras, "--");  // what follows it is not an option, whatever it looks like
     if (!extras.empty()) fail_extra(extras.front());
     check_not_empty();
     if (!common_.seed.empty()) (void)to_whole_number("--seed", common_.seed, 0);
-    (void)to_whole_number("--threads", common_.threads, 0);
+    if (!jobs_.empty() && !threads_.empty())
+      throw Error("--jobs and --threads are the same; give one of them.");
+    if (!threads_.empty()) common_.threads = thread_count("--threads", threads_);
+    if (!jobs_.empty()) common_.threads = thread_count("--jobs", jobs_);
     command_.run(common_);
   }
 
- private:
-  void note(const std::string& name, const std::string& operand, const std::string& help) {
-    names_.push_back(name.substr(0, name.find(',')));
-    std::string left = name;
-    if (const std::size_t comma = left.find(','); comma != std::string::npos)
-      left = left.substr(comma + 1) + ", " + left.substr(0, comma);
-    if (!help.empty()) listed_.emplace_back(left + (operand.empty() ? "" : " ") + operand, help);
+  [[nodiscard]] Description description() const {
+    return {.name = std::string(command_.name()),
+            .summary = std::string(command_.summary()),
+            .usage = std::string(command_.usage()),
+            .details = command_.details(),
+            .arguments = arguments_,
+            .options = options_};
   }
 
+ private:
   // An empty text would pass for "not given", as where a variable of a script is not set.
   void check_not_empty() const {
     for (const auto& [option, text] : given_) {
@@ -89,7 +121,7 @@ class Parser final : public Options {
   [[nodiscard]] std::string see_help(std::string sentence) const {
     while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == '\n'))
       sentence.pop_back();
-    return sentence + "; see medgrad " + std::string(command_.name()) + " --help.";
+    return sentence + "; see medgrad help " + std::string(command_.name()) + ".";
   }
 
   // CLI11 says "--tau: 1 required TEXT missing" and the like: the option's name is what counts.
@@ -104,26 +136,21 @@ class Parser final : public Options {
     const std::string of = "medgrad " + std::string(command_.name());
     if (!name.starts_with("-") || name == "-")
       throw Error(see_help("'" + extra + "' is one argument too many for " + of));
-    std::vector<std::string_view> known(names_.begin(), names_.end());
-    throw Error(see_help(name + " is no option of " + of + "; the nearest is " +
-                         std::string(nearest(name, known))));
-  }
-
-  [[nodiscard]] std::string help_text() const {
-    std::string text = "usage: medgrad " + std::string(command_.name()) + " " +
-                       std::string(command_.usage()) + "\n\n" + wrapped(command_.summary(), 0) +
-                       "\n";
-    if (!arguments_.empty()) text += "\n" + columns(arguments_);
-    text += command_.details();
-    return text + "\noptions:\n" + columns(listed_);
+    std::vector<std::string_view> known;
+    for (const Description::Option& one : options_)
+      known.insert(known.end(), one.names.begin(), one.names.end());
+    const std::string sentence = name + " is not an option of " + of;
+    const std::string hint = suggestion(name, known);
+    throw Error(hint.empty() ? see_help(sentence) : sentence + "." + hint);
   }
 
   Command& command_;
   CLI::App app_;
   Common common_;
+  std::string threads_, jobs_;
   bool help_ = false;
-  std::vector<std::string> names_;
-  std::vector<TextRow> listed_, arguments_;
+  std::vector<Description::Option> options_;
+  std::vector<Description::Argument> arguments_;
   struct Given {
     const CLI::Option* option;
     const std::string& text;
@@ -168,6 +195,8 @@ std::optional<std::string> whole_digits(std::string_view text) {
 
 void Command::start(std::vector<std::string> arguments) { Parser(*this).run(std::move(arguments)); }
 
+Description describe(Command& command) { return Parser(command).description(); }
+
 double to_number(std::string_view option, const std::string& text) {
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -195,23 +224,21 @@ std::uint64_t to_whole_number(std::string_view option, const std::string& text, 
   return value;
 }
 
-unsigned thread_count(std::string_view option, const std::string& text) {
-  constexpr std::uint64_t kMost = 1024;
-  const std::uint64_t threads = to_whole_number(option, text, 0);
-  if (threads > kMost)
-    throw Error(std::string(option) + " is " + text + "; at most 1024 make sense.");
-  return static_cast<unsigned>(threads);
+void check_word(std::string_view option, const std::string& text,
+                std::span<const std::string_view> words) {
+  if (std::ranges::find(words, text) != words.end()) return;
+  throw Error(std::string(option) + " is '" + text + "'; it must be " + one_of(words) + ".");
 }
 
-void check_word(std::string_view option, const std::string& text,
-                std::initializer_list<std::string_view> words) {
-  std::string known;
-  for (const std::string_view word : words) {
-    if (text == word) return;
-    const bool last = word == *(words.end() - 1);
-    known += (known.empty() ? "" : last ? " or " : ", ") + std::string(word);
+void check_action(std::string_view command, const std::string& action,
+                  std::initializer_list<std::string_view> actions) {
+  const std::span<const std::string_view> all(actions.begin(), actions.size());
+  if (action.empty())
+    throw Error("ACTION is missing; " + std::string(command) + " needs one: " + one_of(all) + ".");
+  if (std::ranges::find(all, action) == all.end()) {
+    throw Error("'" + action + "' is not an action of " + std::string(command) +
+                instead_of(action, all));
   }
-  throw Error(std::string(option) + " is '" + text + "'; it must be " + known + ".");
 }
 
 }  // namespace medgrad::app

@@ -7,47 +7,30 @@
 #include <new>
 #include <system_error>
 
+#include "core/suggest.h"
 #include "medgrad/error.h"
-#include "medgrad/registry.h"
 #include "medgrad/version.h"
 #include "text.h"
 
 namespace medgrad::app {
 namespace {
 
-std::string overview(const Commands& commands) {
-  std::vector<TextRow> rows;
-  for (const auto& command : commands) rows.emplace_back(command->name(), command->summary());
-  return "usage: medgrad COMMAND [options]\n\nTracks the median of noisy gradients. Rows of files "
-         "are vectors.\n\n" +
-         columns(rows) +
-         "\n  medgrad COMMAND --help     options of a command; with a METHOD, all about it\n"
-         "  medgrad --version\n";
-}
-
 void dispatch(const Commands& commands, std::vector<std::string> arguments) {
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
-      arguments[0] == "help") {
+  const std::string first = arguments.empty() ? "--help" : arguments[0];
+  if (first == "--help" || first == "-h") {
     std::cout << overview(commands);
     return;
   }
-  if (arguments[0] == "--version") {
+  if (first == "--version" || first == "-v") {
     std::cout << "medgrad " << kVersion << "\n";
     return;
   }
-  std::vector<std::string_view> names;
-  for (const auto& command : commands) {
-    names.push_back(command->name());
-    if (command->name() != arguments[0]) continue;
-    arguments.erase(arguments.begin());
-    command->start(std::move(arguments));
-    return;
+  if (first.starts_with('-')) {
+    throw Error("a command comes before its options, as in medgrad list " + first +
+                "; see medgrad help.");
   }
-  if (arguments[0].starts_with('-'))
-    throw Error("a command comes before its options, as in medgrad list " + arguments[0] +
-                "; see medgrad --help.");
-  throw Error("'" + arguments[0] + "' is no command; the nearest is '" +
-              std::string(nearest(arguments[0], names)) + "' (medgrad --help shows all).");
+  arguments.erase(arguments.begin());
+  find_command(commands, first).start(std::move(arguments));
 }
 
 int complain(const char* sentence, int code) {
@@ -56,6 +39,23 @@ int complain(const char* sentence, int code) {
 }
 
 }  // namespace
+
+std::string overview(const Commands& commands) {
+  std::vector<TextRow> rows;
+  for (const auto& command : commands) rows.emplace_back(command->name(), command->summary());
+  return "usage: medgrad COMMAND [options]\n\n" + std::string(kTagline) + "\n\n" + columns(rows) +
+         "\nmedgrad --version, or -v, prints the version.\n";
+}
+
+Command& find_command(const Commands& commands, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto& command : commands) {
+    if (command->name() == name) return *command;
+    names.push_back(command->name());
+  }
+  throw Error("'" + std::string(name) + "' is not a command" +
+              instead_of(name, names, "medgrad help"));
+}
 
 int run_program(const Commands& commands, std::vector<std::string> arguments,
                 std::string (*explain)(const std::exception&)) {
@@ -69,7 +69,7 @@ int run_program(const Commands& commands, std::vector<std::string> arguments,
   } catch (const Error& error) {
     return complain(error.what(), 2);
   } catch (const std::system_error& error) {
-    // Whoever read our output has seen enough, as in `medgrad ... | head`.
+    // The reader of our output has seen enough, as in `medgrad ... | head`.
     if (error.code() == std::errc::broken_pipe) return 1;
     return complain((std::string(error.what()) + ".").c_str(), 1);
   } catch (const std::bad_alloc&) {

@@ -40,7 +40,7 @@ void map_rows(const std::string& file, const RowOutput& output, const Common& co
     while (reader.next(std::span<T>(row))) {
       if (const auto bad = first_non_finite(std::span<const T>(row))) {
         throw Error(non_finite_sentence(reader.where(), *bad, static_cast<double>(row[*bad]),
-                                        "only finite numbers can be taken", reader.columns()));
+                                        "it must be finite", reader.columns()));
       }
       map(std::span<T>(row));
       writer.write(std::span<const T>(row));

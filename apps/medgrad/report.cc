@@ -21,22 +21,23 @@ class Report final : public Command {
  public:
   [[nodiscard]] std::string_view name() const override { return "report"; }
   [[nodiscard]] std::string_view summary() const override {
-    return "Writes one HTML page about result folders; runs of the same experiment are compared.";
+    return "write one HTML page about result folders; runs of the same experiment are compared";
   }
   [[nodiscard]] std::string_view usage() const override {
     return "DIR... [--out FILE] [--svg] [--pdf]";
   }
   void declare(Options& options) override {
     options.arguments("DIR", folders_, "a result folder, or a folder of result folders");
-    options.value("--out", out_, "FILE",
-                  "the page (default: index.html in DIR; with several, report.html here)");
-    options.flag("--svg", svg_, "also draw the figures as SVG files, into their result folders");
-    options.flag("--pdf", pdf_, "also draw the figures as PDF files, into their result folders");
+    options.value(
+        "--out", out_, "FILE",
+        "the page (default: index.html in DIR; for several, report.html in the current folder)");
+    options.flag("--svg", svg_, "also write the figures as SVG files, into the result folders");
+    options.flag("--pdf", pdf_, "also write the figures as PDF files, into the result folders");
   }
 
   void run(const Common& common) override {
     if (folders_.empty())
-      throw Error("DIR is missing: which result folders? See medgrad report --help.");
+      throw Error("DIR is missing; medgrad report needs at least one result folder.");
     const std::vector<fs::path> places(folders_.begin(), folders_.end());
     const std::vector<lab::ReportSection> sections = lab::load_sections(places);
     const fs::path file = !out_.empty()        ? fs::path(out_)

@@ -1,4 +1,4 @@
-// medgrad reproduce: the paper's experiments; medgrad run: experiments of one's own. Both write
+// medgrad reproduce: the paper's experiments; medgrad run: your own. Both write
 // result folders and one HTML page about them.
 #include <algorithm>
 #include <chrono>
@@ -25,7 +25,9 @@ namespace fs = std::filesystem;
 
 std::string read_text(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in || fs::is_directory(file)) throw Error(file + " cannot be read.");
+  if (!fs::exists(file)) throw Error(file + " does not exist.");
+  if (fs::is_directory(file)) throw Error(file + " is a folder; it must be a JSON file.");
+  if (!in) throw Error(file + " cannot be read.");
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
@@ -33,10 +35,9 @@ std::string read_text(const std::string& file) {
 class Experiments : public Command {
  public:
   void declare(Options& options) override {
-    options.value("--out", out_, "DIR", "where results go (default results)");
+    options.value("--out", out_, "DIR", "where to write the results (default: results)");
     options.value("--seeds", seeds_, "N",
-                  "runs per method and point of the grid, instead of the file's");
-    options.value("--jobs", jobs_, "J", "threads; the same as --threads");
+                  "runs per method and grid point, instead of what the file says");
     options.flag("--pdf", pdf_, "also draw the figures as PDF");
     options.flag("--no-svg", no_svg_, "do not draw the figures as SVG");
   }
@@ -68,11 +69,7 @@ class Experiments : public Command {
         throw Error("two experiments are called '" + experiment.name +
                     "'; their folders would collide.");
     }
-    if (!jobs_.empty() && common.threads != "0")
-      throw Error("--jobs and --threads are the same; give one of them.");
-    const std::string threads = jobs_.empty() ? common.threads : jobs_;
-    ThreadPool pool(static_cast<unsigned>(
-        to_whole_number(jobs_.empty() ? "--threads" : "--jobs", threads, jobs_.empty() ? 0 : 1)));
+    ThreadPool pool(common.threads);
     const auto begin = std::chrono::steady_clock::now();
     std::vector<lab::Results> results;
     {
@@ -104,7 +101,7 @@ class Experiments : public Command {
   }
 
   std::vector<std::string> typed_;
-  std::string out_ = "results", seeds_, jobs_;
+  std::string out_ = "results", seeds_;
   bool pdf_ = false, no_svg_ = false;
 };
 
@@ -117,17 +114,21 @@ class Reproduce final : public Experiments {
   std::string_view usage() const override { return "[NAME...] [options]"; }
   void declare(Options& options) override {
     options.arguments("NAME", names_,
-                      "experiments (default: all that need neither libtorch nor data; medgrad list "
-                      "experiments)");
+                      "experiments, see medgrad list experiments (default: all that need neither "
+                      "libtorch nor data)");
+    std::vector<std::string> names;
+    for (const auto table : {lab::built_in_experiments(), lab::language_experiments()})
+      for (const lab::BuiltIn& one : table) names.emplace_back(one.name);
+    options.offer("NAME", names);
     Experiments::declare(options);
-    options.flag("--print", print_, "print the experiments' files instead, to edit and run");
+    options.flag("--print", print_,
+                 "print the experiments' files instead of running them, to edit and run");
     options.flag("--paper-scale", paper_scale_,
-                 "experiments on language models: the paper's sizes, for hours to days (the others "
-                 "always have them)");
+                 "experiments on language models: the paper's sizes, which take hours to days (the "
+                 "other experiments always have them)");
   }
   std::string details() const override {
-    return "\nFor the options of experiments on language models: medgrad reproduce fixed-ptb "
-           "--help\n";
+    return "\nExperiments on language models have more options: medgrad help reproduce fixed-ptb\n";
   }
 
   // Experiments on language models have options that only the other program knows.
@@ -167,16 +168,19 @@ class Run final : public Experiments {
  public:
   std::string_view name() const override { return "run"; }
   std::string_view summary() const override {
-    return "run experiments of one's own: JSON files in which every list is an axis of a grid";
+    return "run your own experiments: JSON files in which every list is an axis of a grid";
   }
   std::string_view usage() const override { return "FILE.json... [options]"; }
   void declare(Options& options) override {
     options.arguments("FILE", files_,
-                      "experiments; medgrad reproduce NAME --print shows how one looks");
+                      "experiments; medgrad reproduce NAME --print prints one to start from");
     Experiments::declare(options);
   }
   void run(const Common& common) override {
-    if (files_.empty()) throw Error("FILE is missing: which experiment? See medgrad run --help.");
+    if (files_.empty())
+      throw Error(
+          "FILE is missing; medgrad run needs at least one experiment (medgrad reproduce toy "
+          "--print prints one).");
     std::vector<std::string> texts;
     std::string with_torch, without;
     for (const std::string& file : files_) {
@@ -186,7 +190,7 @@ class Run final : public Experiments {
     }
     if (!with_torch.empty() && !without.empty())
       throw Error(with_torch + " is about a language model and " + without +
-                  " is not; run them by two commands.");
+                  " is not; run them separately.");
     if (!with_torch.empty()) {
       std::vector<std::string> arguments = typed();
       arguments.insert(arguments.begin(), "run");

@@ -1,6 +1,7 @@
 // What a command says while it runs, on standard error: how far it is, and warnings.
 #pragma once
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -24,12 +25,20 @@ class StatusLine {
 
   // Is it time for the next line? The text is not worth making otherwise.
   [[nodiscard]] bool due() const { return shown_ && Clock::now() >= next_; }
+  // A line longer than the terminal is cut: one that wraps could not be overwritten.
   void write(const std::string& text) {
     next_ = Clock::now() + interval();
     drawn_ = true;
-    std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n", text.c_str());
+    std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n", text.substr(0, width()).c_str());
   }
   [[nodiscard]] bool on_terminal() const { return terminal_; }
+  // How many characters there is room for. The last column stays free, where some terminals wrap.
+  [[nodiscard]] std::size_t width() const {
+    winsize size{};
+    if (!terminal_) return std::string::npos;
+    if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return 79;
+    return size.ws_col - 1U;
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

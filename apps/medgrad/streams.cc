@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/text.h"
 #include "io/row_source.h"
 #include "medgrad/error.h"
 #include "method_choice.h"
@@ -13,13 +14,14 @@ namespace medgrad::app {
 
 std::string files_help() {
   return "\nfiles:\n" +
-         columns({{".csv",
-                   "rows of numbers between commas, semicolons, tabs or blanks, as in the first "
-                   "line; a header line, quotes, Windows line ends and # comments are understood"},
-                  {".npy",
-                   "two dimensions are rows, one is a single row; every real type, byte order and "
-                   "memory order is converted, with a note, to float32 or float64"},
-                  {".gz", "either of them, gzipped"}});
+         columns(
+             {{".csv",
+               "rows of numbers, separated by commas, semicolons, tabs or blanks, as in the first "
+               "line; a header line, quotes, Windows line ends and # comments are understood"},
+              {".npy",
+               "two dimensions are rows, one is a single row; every real type, byte order and "
+               "memory order is converted, with a note, to float32 or float64"},
+              {".gz", "either of them, gzipped"}});
 }
 
 RowReader open_rows(const std::string& file, const Common& common) {
@@ -42,10 +44,10 @@ void tell_note(const RowReader& reader, const Common& common) {
 }
 
 void RowOutput::declare(Options& options) {
-  options.value(
-      "--out", out_, "FILE",
-      "write to FILE (.csv, .json or .npy), whole or not at all, instead of standard output");
-  options.value("--format", format_, "F", "csv, json or npy (default: csv, or as FILE ends)");
+  options.value("--out", out_, "FILE",
+                "write to FILE (.csv, .json or .npy) instead of standard output");
+  options.value("--format", format_, "F", "csv, json or npy (default: by FILE's ending, or csv)");
+  options.offer("--format", {"csv", "json", "npy"});
 }
 
 void RowOutput::declare_header(Options& options) {
@@ -66,7 +68,7 @@ void RowOutput::check() const {
     throw Error("--header is for csv only; json and npy have no header line.");
   const bool to_stdout = out_.empty() || out_ == "-";
   if (format() == FileFormat::npy && to_stdout && ::isatty(STDOUT_FILENO) == 1)
-    throw Error("--format npy is binary and not for a terminal; give a file with --out.");
+    throw Error("--format npy is binary and would garble the terminal; give a file with --out.");
 }
 
 RowWriter RowOutput::open(std::size_t dimension) const { return {path(), format(), dimension}; }
@@ -83,8 +85,9 @@ void RowOutput::refuse_npy(std::string_view what) const {
 
 void NonFiniteOption::declare(Options& options) {
   options.value("--non-finite", text_, "HOW",
-                "NaN and infinities: reject is an error (default); robust takes NaN as missing and "
-                "an infinity as very large");
+                "how to treat NaN and infinities: reject (default) stops with an error; robust "
+                "treats NaN as missing and an infinity as very large");
+  options.offer("--non-finite", {"reject", "robust"});
 }
 
 NonFinite NonFiniteOption::value() const {
@@ -94,20 +97,20 @@ NonFinite NonFiniteOption::value() const {
 
 std::unique_ptr<ThreadPool> make_pool(const Common& common, std::size_t elements) {
   constexpr std::size_t kWorthSharing = 1 << 15;
-  const unsigned threads = thread_count("--threads", common.threads);
-  if (elements < kWorthSharing || threads == 1) return nullptr;
-  return std::make_unique<ThreadPool>(threads);
+  if (elements < kWorthSharing || common.threads == 1) return nullptr;
+  return std::make_unique<ThreadPool>(common.threads);
 }
 
 void Progress::row() {
   ++rows_;
   if (!line_.on_terminal() || !line_.due()) return;
   const std::string of = total_ ? " of " + std::to_string(*total_) : "";
-  line_.write(std::to_string(rows_) + of + " rows");
+  line_.write(total_ ? std::to_string(rows_) + of + " rows" : counted(rows_, "row"));
 }
 
 void warn_non_finite(const Common& common, std::size_t nan, std::size_t inf) {
-  warn(common, std::to_string(nan) + " entries are NaN and " + std::to_string(inf) + " infinite.");
+  warn(common, counted(nan, "entry is", "entries are") + " NaN and " + std::to_string(inf) +
+                   (inf == 1 ? " is infinite." : " are infinite."));
 }
 
 std::string non_finite_sentence(const std::string& where, std::size_t index, double value,

@@ -67,6 +67,22 @@ std::string command_line(std::string_view name, const std::vector<std::string>& 
   return text;
 }
 
+std::string sentence(std::string_view text) {
+  std::string result(text);
+  if (!result.empty() && result[0] >= 'a' && result[0] <= 'z')
+    result[0] = static_cast<char>(result[0] - 'a' + 'A');
+  return result.append(".");
+}
+
+std::string fitted(std::vector<Part> parts, std::size_t width) {
+  for (;;) {
+    std::string text;
+    for (const Part& part : parts) text.append(text.empty() ? "" : ", ").append(part.text);
+    if (text.size() <= width || parts.size() < 2) return text;
+    parts.erase(std::ranges::min_element(parts, {}, &Part::importance));
+  }
+}
+
 std::string duration(double seconds) {
   const auto whole = static_cast<long>(std::lround(std::max(0.0, seconds)));
   if (whole < 60) return std::to_string(whole).append(" s");

@@ -11,7 +11,6 @@
 #include "json.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
-#include "medgrad/registry.h"
 #include "medgrad/stable.h"
 #include "text.h"
 
@@ -31,10 +30,10 @@ const std::vector<Taken>& taken() {
   static const std::vector<Taken> all = {
       {"--alpha", "A", "tail index of stable noise, 0 < alpha <= 2", {"cn", "smooth", "lipschitz"}},
       {"--beta", "B", "cn: skewness (default 0)", {"cn"}},
-      {"--form", "F", "cn: S0 (default) or S1, Nolan's forms of a skewed law", {"cn"}},
+      {"--form", "F", "cn: S0 (default) or S1, Nolan's parametrisations of a skewed law", {"cn"}},
       {"--n",
        "N",
-       "samples per median, odd; cn takes a list between commas; spp: the number of given vectors",
+       "samples per median, odd; cn: or a list, separated by commas; spp: number of given vectors",
        {"cn", "smooth", "lipschitz", "spp"}},
       {"--d", "D", "dimension (default 1)", bounds},
       {"--c-1", "X", "stable noise: |Sigma(w)|_F^2 <= c_1 + c_2 |grad|^2 (default 1)", smgd},
@@ -103,16 +102,19 @@ class Theory final : public Command {
  public:
   std::string_view name() const override { return "theory"; }
   std::string_view summary() const override {
-    return "moments of sample medians under heavy tails, step sizes, and bounds on the error";
+    return "compute moments of sample medians under heavy tails, step sizes, and error bounds";
   }
   std::string_view usage() const override { return "cn|smooth|lipschitz|spp [options]"; }
 
   void declare(Options& options) override {
     options.argument("ACTION", action_, "what to compute (see below)");
+    options.offer("ACTION", {"cn", "smooth", "lipschitz", "spp"});
     for (const Taken& option : taken())
       options.value(option.name, given_[option.name], option.operand, option.help);
     options.flag("--diagonal", diagonal_, "stable noise: Sigma(w) is diagonal, rho_alpha = 1");
+    options.offer("--form", {"S0", "S1"});
     options.value("--format", format_, "F", "text (default), json or csv");
+    options.offer("--format", {"text", "json", "csv"});
     options.value("--out", out_, "FILE", "write to FILE instead of standard output");
   }
 
@@ -129,9 +131,13 @@ class Theory final : public Command {
                     {"spp",
                      "the stochastic proximal point method on phi(m) = E D(m - g): bound on "
                      "E phi(mbar_T) - phi(m_*). Needs --D, --T and --G or --p"}}) +
-           "\nThe noise is stable (--alpha, --n, --d, --c-1, --c-2), or any (--delta-1, --delta-2, "
-           "--sigma-1,\n--sigma-2), or for lipschitz that of the subgradient itself (--delta, "
-           "--sigma).\n";
+           "\n" +
+           wrapped(
+               "The noise is stable (--alpha, --n, --d, --c-1, --c-2), or anything with a bounded "
+               "bias and variance (--delta-1, --delta-2, --sigma-1, --sigma-2), or, for lipschitz, "
+               "that of the subgradient itself (--delta, --sigma).",
+               0) +
+           "\n";
   }
 
   void run(const Common&) override {
@@ -158,18 +164,13 @@ class Theory final : public Command {
 
  private:
   void check_taken() const {
-    constexpr std::string_view kActions[] = {"cn", "smooth", "lipschitz", "spp"};
-    if (action_.empty()) throw Error("an action has to be named: cn, smooth, lipschitz or spp.");
-    if (std::ranges::find(kActions, action_) == std::end(kActions)) {
-      throw Error("'" + action_ + "' is no action of theory; the nearest is '" +
-                  std::string(nearest(action_, kActions)) + "'.");
-    }
+    check_action("medgrad theory", action_, {"cn", "smooth", "lipschitz", "spp"});
     for (const Taken& option : taken()) {
       if (has(option.name) && std::ranges::find(option.actions, action_) == option.actions.end())
-        throw Error(option.name + " is no option of theory " + action_ + ".");
+        throw Error(option.name + " is not an option of theory " + action_ + ".");
     }
-    if (diagonal_ && !has("--alpha")) throw Error("--diagonal says nothing without --alpha.");
-    if (diagonal_ && action_ == "cn") throw Error("--diagonal is no option of theory cn.");
+    if (diagonal_ && !has("--alpha")) throw Error("--diagonal needs --alpha.");
+    if (diagonal_ && action_ == "cn") throw Error("--diagonal is not an option of theory cn.");
   }
 
   [[nodiscard]] bool has(const std::string& name) const { return !given_.at(name).empty(); }
@@ -284,7 +285,7 @@ theory::MedianNoise Theory::noise(Report& report) const {
   const char* const any = first(kAny);
   if (has("--alpha") && any != nullptr) {
     throw Error("--alpha and " + std::string(any) +
-                " both describe the noise; give one kind of it.");
+                " both describe the noise; give only one of them.");
   }
   if (has("--alpha")) {
     const theory::StableNoise stable{.alpha = number("--alpha"),
@@ -357,7 +358,7 @@ Report Theory::smooth() const {
   report.add("spread", found.spread, "8 L eta (epsilon^2 + delta_1^2 + sigma_1^2)");
   report.add("bias", found.bias, "4 (delta_1^2 + epsilon^2)");
   report.add("bound", found.bound, "their sum");
-  report.add("eta_best", found.eta_best, "the eta <= eta_max with the least bound");
+  report.add("eta_best", found.eta_best, "the eta <= eta_max with the smallest bound");
   report.add("bound_best", found.bound_best, "the bound for eta_best");
   report.assumptions.emplace_back("the error e of the median has E|e|^2 <= epsilon^2");
   report.assumptions.emplace_back("eta <= eta_max, and delta_2 <= 1/8");
@@ -382,7 +383,7 @@ Report Theory::lipschitz() const {
                              "--sigma-1", "--sigma-2", "--epsilon"}) {
       if (has(name)) {
         throw Error("--delta and --sigma are the noise of the step itself; " + std::string(name) +
-                    " cannot be given beside them.");
+                    " cannot be given with them.");
       }
     }
     report.assumptions.emplace_back(
@@ -411,7 +412,7 @@ Report Theory::lipschitz() const {
   report.add("c", found.c, "delta^2/4");
   report.add("eta", found.eta, problem.eta ? "as given" : "eta_best");
   report.add("bound", found.bound, "a/(eta T) + b eta + c eta T");
-  report.add("eta_best", found.eta_best, "the eta with the least bound");
+  report.add("eta_best", found.eta_best, "the eta with the smallest bound");
   report.add("bound_best", found.bound_best, "2 D sqrt((sigma^2 + (delta + G)^2)/T + delta^2/2)");
   report.add("eta_simple", found.eta_simple, "1/(delta T + sqrt(T))");
   report.add("bound_simple", found.bound_simple,
@@ -427,12 +428,13 @@ Report Theory::spp() const {
                 .assumptions = {}};
   if (has("--G") == has("--p"))
     throw Error(
-        "theory spp needs either --G or --p, the Lipschitz constant of the distance or the "
-        "norm that it is.");
+        "theory spp needs either --G, the Lipschitz constant of the distance, or --p, if the "
+        "distance is a norm.");
   const double p = number("--p", 0);
   if (has("--p") && !(p >= 1)) throw Error("--p is " + text_of(p) + "; it must be 1 or more.");
-  if (has("--d") && !has("--p")) throw Error("--d says nothing without --p.");
-  if (has("--n") && p != 1) throw Error("--n is for --p 1 only: other minima are not sharp.");
+  if (has("--d") && !has("--p")) throw Error("--d needs --p.");
+  if (has("--n") && p != 1)
+    throw Error("--n is only for --p 1; the minima of other distances are not sharp.");
   const std::uint64_t d = has("--d") ? whole("--d") : 1;
   theory::ProximalPointRun run{.G = has("--p") ? theory::norm_ratio(p, d) : number("--G"),
                                .distance = number("--D"),
@@ -451,14 +453,14 @@ Report Theory::spp() const {
   report.add("start", found.start, "D^2/(2 tau T)");
   report.add("spread", found.spread, "(1 + 1/T) tau G^2/2");
   report.add("bound", found.bound, "their sum");
-  report.add("tau_best", found.tau_best, "D/(G sqrt(T + 1)), with the least bound");
+  report.add("tau_best", found.tau_best, "D/(G sqrt(T + 1)), with the smallest bound");
   report.add("bound_best", found.bound_best, "D G sqrt(T + 1)/T");
   report.assumptions = {
       "the distance is convex and G-Lipschitz in |.|_2, and phi has a minimiser m_*",
       "the g_t are independent draws of g, and m <- g_t + prox_{tau D}(m - g_t)"};
   if (run.n) {
     report.add("distance_bound", *found.distance_bound, "n bound >= E|mbar_T - argmin phi|_2");
-    report.assumptions.emplace_back("g is one of n given vectors, each as likely as the others");
+    report.assumptions.emplace_back("g is one of n given vectors, all equally likely");
   }
   return report;
 }

@@ -30,6 +30,15 @@ void become(const std::string& program, const std::vector<std::string>& argument
   ::execv(program.c_str(), argv.data());
 }
 
+// Where it may be, relative to this program.
+std::vector<std::filesystem::path> places() {
+  std::error_code ignored;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  if (self.empty()) return {};
+  const std::filesystem::path folder = self.parent_path();
+  return {folder / kName, folder.parent_path() / "libexec" / "medgrad" / kName};
+}
+
 class TorchCommand final : public Command {
  public:
   TorchCommand(std::string_view name, std::string_view summary) : name_(name), summary_(summary) {}
@@ -51,21 +60,23 @@ class TorchCommand final : public Command {
 }  // namespace
 
 std::string torch_program() {
-  std::error_code ignored;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  if (self.empty()) return {};
-  const std::filesystem::path folder = self.parent_path();
-  for (const auto& path : {folder / kName, folder.parent_path() / "libexec" / "medgrad" / kName})
+  for (const std::filesystem::path& path : places())
     if (::access(path.c_str(), X_OK) == 0) return path.string();
   return {};
 }
 
 void start_torch_program(const std::vector<std::string>& arguments) {
   const std::string program = torch_program();
-  if (program.empty())
-    throw Error("'medgrad " + arguments.front() +
-                "' needs libtorch here, which this build was made without; install the Debian "
-                "package libtorch-dev and build again.");
+  if (program.empty()) {
+    std::string where;
+    for (const std::filesystem::path& path : places())
+      where += (where.empty() ? "" : " nor ") + path.string();
+    throw Error(
+        "medgrad " + arguments.front() + " needs the program " + kName + " here, but " +
+        (where.empty() ? "nothing shows where it could be" : "neither " + where + " exists") +
+        "; it is built together with medgrad where CMake finds libtorch (the Debian "
+        "package libtorch-dev).");
+  }
   become(program, arguments);
   throw std::system_error(errno, std::generic_category(), program + " cannot be started");
 }

@@ -11,13 +11,13 @@
 
 namespace medgrad::app {
 
-// Where it is: beside this program, or in ../libexec/medgrad. Empty where this build has none.
+// Where it is: next to this program, or in ../libexec/medgrad. Empty where it is in neither.
 [[nodiscard]] std::string torch_program();
 
 // Runs it and gives what it prints on standard output; throws std::runtime_error where it fails.
 [[nodiscard]] std::string output_of_torch_program(const std::vector<std::string>& arguments);
 
-// Becomes it; `arguments` begin with the command. Throws Error where this build has none.
+// Becomes it; `arguments` begin with the command. Throws Error where it is not there.
 [[noreturn]] void start_torch_program(const std::vector<std::string>& arguments);
 
 // A command of the other program.

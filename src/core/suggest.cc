@@ -76,6 +76,7 @@ std::string instead_of(std::string_view name, std::span<const std::string_view> 
                        std::string_view listed_by) {
   constexpr std::size_t kFew = 8, kShort = 72;
   if (std::string hint = suggestion(name, candidates); !hint.empty()) return "." + hint;
+  if (candidates.empty()) return ".";
   const std::string all = one_of(candidates);
   if (candidates.size() <= kFew && all.size() <= kShort) return "; it must be " + all + ".";
   if (listed_by.empty()) return "; it must be one of " + all + ".";

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/suggest.h"
 #include "medgrad/io.h"
 
 namespace medgrad::lab {
@@ -260,9 +261,8 @@ std::string Reader::word(std::string_view key, std::initializer_list<std::string
   std::string given = text(key, std::string(fallback));
   if (std::ranges::find(words, given) != words.end()) return given;
   const std::vector<std::string_view> known(words);
-  fail(*node_.find(key), "'" + std::string(key) + "' is '" + given +
-                             "'; the nearest that is known is '" +
-                             std::string(nearest(given, known)) + "'.");
+  fail(*node_.find(key),
+       "'" + std::string(key) + "' is '" + given + "'" + instead_of(given, known));
 }
 
 const Node* Reader::any(std::string_view key) { return take(key); }
@@ -271,8 +271,7 @@ void Reader::finish() const {
   for (const auto& [key, node] : *node_.object()) {
     if (std::ranges::find(known_, key) != known_.end()) continue;
     const std::vector<std::string_view> known(known_.begin(), known_.end());
-    fail(node, "'" + key + "' is no key of " + what_ + "; the nearest is '" +
-                   std::string(nearest(key, known)) + "'.");
+    fail(node, "'" + key + "' is not a key of " + what_ + instead_of(key, known));
   }
 }
 

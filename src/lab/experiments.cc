@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/suggest.h"
 #include "medgrad/error.h"
 
 namespace medgrad::lab {
@@ -50,8 +51,8 @@ const BuiltIn& find_built_in(std::string_view name) {
       known.push_back(one.name);
     }
   }
-  throw Error("'" + std::string(name) + "' is no experiment; the nearest is '" +
-              std::string(nearest(name, known)) + "' (medgrad list experiments shows all).");
+  throw Error("'" + std::string(name) + "' is not an experiment" +
+              instead_of(name, known, "medgrad list experiments"));
 }
 
 void add_findings(const Experiment& experiment, Results& results) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/suggest.h"
 #include "lab/study.h"
 #include "lab/trajectory.h"
 #include "medgrad/io.h"
@@ -181,8 +182,7 @@ std::vector<Metric> read_metrics(Reader& reader, const Problem& problem) {
   for (std::string word; words >> word;) {
     const auto found = std::ranges::find(known, word);
     if (found == known.end()) {
-      reader.fail(at, "'" + word + "' is no metric; the nearest is '" +
-                          std::string(nearest(word, known)) + "'.");
+      reader.fail(at, "'" + word + "' is not a metric" + instead_of(word, known));
     }
     metrics.push_back(static_cast<Metric>(found - known.begin()));
   }

@@ -66,7 +66,7 @@ std::string_view checked(std::string_view bytes) {
 template <class Read>
 auto read_from(const fs::path& file, const Read& read) {
   const auto damaged = [&] {
-    return Error(file.string().append(" is no checkpoint of a training run, or damaged."));
+    return Error(file.string().append(" is not a checkpoint of a training run, or is damaged."));
   };
   try {
     return read();
@@ -146,7 +146,7 @@ Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::
     const text::MappedFile mapped(file);
     const std::string_view bytes = checked(mapped.bytes());
     if (bytes.empty())
-      throw Error(file.string().append(" is no checkpoint of a training run, or damaged."));
+      throw Error(file.string().append(" is not a checkpoint of a training run, or is damaged."));
     InputArchive archive, weights, state, schedule;
     c10::IValue saved, position;
     archive.load_from(bytes.data(), bytes.size());
@@ -161,7 +161,7 @@ Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       at::Tensor value;
       if (!weights.try_read(std::to_string(i), value) || value.sizes() != parameters[i].sizes())
-        throw Error(file.string().append(" holds another model."));
+        throw Error(file.string().append(" belongs to another model."));
       parameters[i].copy_(value);
     }
     optimizer.load(state);

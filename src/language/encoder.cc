@@ -88,7 +88,7 @@ libtorch::LoadReport load_encoder(const EncoderFiles& files, libtorch::QuestionA
                     .append(counted(report.missing))
                     .append(report.unexpected.empty() ? "" : ", with ")
                     .append(report.unexpected.empty() ? "" : counted(report.unexpected))
-                    .append(report.unexpected.empty() ? "" : " of it of no known use")
+                    .append(report.unexpected.empty() ? "" : " of them unused")
                     .append("."));
   return report;
 }

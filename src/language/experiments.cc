@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/suggest.h"
 #include "language/gradient_settings.h"
 #include "language/gradient_study.h"
 #include "language/train_study.h"
@@ -46,11 +47,8 @@ LanguageExperiment read_language_experiment(const lab::Node& document, const std
     if (one.name == kind) return one.read(document, file);
     known.push_back(one.name);
   }
-  reader.fail(*document.find("kind"), std::string("'kind' is '")
-                                          .append(kind)
-                                          .append("'; the nearest that is known is '")
-                                          .append(nearest(kind, known))
-                                          .append("'."));
+  reader.fail(*document.find("kind"),
+              std::string("'kind' is '").append(kind).append("'").append(instead_of(kind, known)));
 }
 
 }  // namespace medgrad::language

@@ -107,7 +107,7 @@ GradientSettings read_gradient_settings(const Node& document, const std::string&
   (void)reader.any("data");
   reader.finish();
   if (s.methods.empty() && !s.noise)
-    reader.fail(document, "there are no methods to follow and no noise to measure.");
+    reader.fail(document, "there is nothing to do: 'methods' is empty and 'noise' is false.");
   if (s.limit == 1 && s.noise)
     reader.fail(document, "the noise of gradients needs at least two batches.");
   return s;

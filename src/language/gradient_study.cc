@@ -127,7 +127,7 @@ std::string run_batch_size(Results& r, const GradientSettings& s, std::size_t ba
                     .append(std::to_string(task->batches()))
                     .append(" whole batches of size ")
                     .append(std::to_string(batch))
-                    .append("; take a smaller --batch."));
+                    .append("; choose a smaller --batch."));
   const std::shared_ptr<libtorch::Model> model = task->make_model(s.seed);
   BatchGradients gradients(*task, *model, s.dropout == 0, options.memory);
   const std::size_t steps = s.methods.empty() ? 0 : s.steps;
@@ -187,7 +187,7 @@ lab::Finished run_gradient_study(const GradientSettings& settings,
                                 .append(std::to_string(settings.limit))
                                 .append(" batches of the training part, not of all of it."));
   if (settings.size == Size::small)
-    results.notes.emplace_back("The model is a small one of the same kind, not the paper's.");
+    results.notes.emplace_back("The model is a small one of the same kind as the paper's.");
   lab::Node::List data;
   for (std::size_t i = 0; i < settings.batch.size(); ++i) {
     Share share(options, i, settings.batch.size());

@@ -22,7 +22,7 @@ double distance(std::span<const float> x, std::span<const double> y) {
 
 FullGradient full_gradient(BatchGradients& gradients, const GradientDone& done) {
   FullGradient full{.mean = std::vector<double>(gradients.dimension()), .norm = 0, .largest = 0};
-  if (gradients.batches() == 0) throw Error("there is no batch to take a gradient of.");
+  if (gradients.batches() == 0) throw Error("there are no batches.");
   for (std::size_t k = 0; k < gradients.batches(); ++k) {
     const std::span<const float> g = gradients(k);
     for (std::size_t i = 0; i < g.size(); ++i) full.mean[i] += static_cast<double>(g[i]);

@@ -14,7 +14,7 @@ double value_of(std::string_view word, std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || stop != text.data() + text.size())
     throw Error(std::string("'").append(text).append("' in '").append(word).append(
-        "' is no number; a method reads NAME:parameter=number."));
+        "' is not a number; a method is NAME:parameter=number."));
   return value;
 }
 
@@ -50,7 +50,7 @@ std::vector<std::string> words_of(std::string_view list) {
 Method parse_method(std::string_view word) {
   if (word.ends_with(':'))
     throw Error(std::string("'").append(word).append(
-        "' has nothing after its last colon; a method reads NAME:parameter=number."));
+        "' has nothing after its last colon; a method is NAME:parameter=number."));
   Method method;
   method.word = word;
   std::string_view rest = word;
@@ -71,7 +71,7 @@ Method parse_method(std::string_view word) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos)
       throw Error(std::string("'").append(part).append("' in '").append(word).append(
-          "' has no value; a method reads NAME:parameter=number."));
+          "' has no value; a method is NAME:parameter=number."));
     const std::string key(part.substr(0, equals));
     values[key] = value_of(word, part.substr(equals + 1));
     method.label.append(", ").append(key).append(" = ").append(number(values[key]));

@@ -219,9 +219,7 @@ class QuestionTask final : public Task {
     head_published_ = report.head;
     encoder_note_.append(report.head ? ", head and all from the checkpoint" : ", a new head");
     if (!report.unexpected.empty())
-      encoder_note_.append(", ")
-          .append(counted(report.unexpected))
-          .append(" of it of no known use");
+      encoder_note_.append(", ").append(counted(report.unexpected)).append(" of them unused");
   }
 
   // Windows that take part in training.

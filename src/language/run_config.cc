@@ -29,7 +29,8 @@ RunLength length_of(const Task& task, const TrainingOptions& options) {
   length.per_epoch = task.batches() / length.accumulate / length.samples;
   if (length.per_epoch == 0)
     throw Error(
-        "an epoch has fewer batches than one step takes; use a smaller batch or accumulate.");
+        "an epoch has fewer batches than one step takes; choose a smaller batch size or accumulate "
+        "fewer batches.");
   length.total = options.steps != 0 ? options.steps : options.epochs * length.per_epoch;
   return length;
 }
@@ -74,7 +75,7 @@ void check_same_run(const Json& there, const Json& asked, const std::string& whe
   throw Error(std::string(where)
                   .append(" belongs to a run with ")
                   .append(what)
-                  .append("; go on with its own settings, or choose another --out."));
+                  .append("; use the same settings, or choose another --out."));
 }
 
 }  // namespace medgrad::language

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "core/suggest.h"
 #include "medgrad/error.h"
-#include "medgrad/registry.h"
 
 namespace medgrad::language {
 
@@ -47,14 +47,14 @@ std::span<const TaskInfo> tasks() {
         {"adam", 0.000316}},
        true},
       {"synthetic",
-       "made-up text, encoder transformer",
+       "synthetic text, encoder transformer",
        16,
        1,
        5,
        0.2,
        {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}}},
       {"synthetic-questions",
-       "made-up questions, question answering",
+       "synthetic questions, question answering",
        16,
        1,
        5,
@@ -77,9 +77,8 @@ const TaskInfo& find_task(std::string_view name) {
   }
   throw Error(std::string("'")
                   .append(name)
-                  .append("' is no task; the nearest is '")
-                  .append(nearest(name, names))
-                  .append("' (medgrad list tasks shows all)."));
+                  .append("' is not a task")
+                  .append(instead_of(name, names, "medgrad list tasks")));
 }
 
 }  // namespace medgrad::language

@@ -22,7 +22,7 @@ std::vector<Method> read_methods(Reader& reader) {
   const Node* const node = reader.any("methods");
   if (node == nullptr || node->list() == nullptr || node->list()->empty())
     reader.fail(node == nullptr ? reader.node() : *node,
-                "'methods' must be a list of methods, as [\"sgd-m\", \"vclip:tau=0.1\"].");
+                "'methods' must be a list of methods, such as [\"sgd-m\", \"vclip:tau=0.1\"].");
   std::vector<Method> methods;
   for (const Node& entry : *node->list()) {
     if (entry.text() == nullptr) reader.fail(entry, "'methods' must be a list of names.");
@@ -42,7 +42,7 @@ std::vector<double> read_rates(Reader& reader, const TaskInfo& info,
       reader.fail(*node, "'lr' must be a list with one learning rate per method.");
     for (const Node& entry : *node->list()) {
       if (entry.number() == nullptr || !(*entry.number() > 0) || std::isinf(*entry.number()))
-        reader.fail(entry, "'lr' must hold numbers above 0.");
+        reader.fail(entry, "'lr' must contain only numbers above 0.");
       rates.push_back(*entry.number());
     }
     return rates;
@@ -81,7 +81,7 @@ TrainSettings::Grid read_grid(const Node& node, const std::string& file) {
     if (rates->list() == nullptr) reader.fail(*rates, "'rates' must be a list of learning rates.");
     for (const Node& entry : *rates->list()) {
       if (entry.number() == nullptr || !(*entry.number() >= 1e-30 && *entry.number() <= 1e30))
-        reader.fail(entry, "'rates' must hold numbers from 1e-30 to 1e30.");
+        reader.fail(entry, "'rates' must contain only numbers from 1e-30 to 1e30.");
       grid.rates.push_back(*entry.number());
     }
   }
@@ -156,7 +156,7 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
   s.methods = read_methods(reader);
   if (const Node* const sweep = reader.any("sweep")) {
     if (const Node* const rates = reader.any("lr"))
-      reader.fail(*rates, "'lr' and 'sweep' exclude each other.");
+      reader.fail(*rates, "'lr' and 'sweep' cannot both be given.");
     s.sweep = read_grid(*sweep, file);
   } else {
     s.rates = read_rates(reader, info, s.methods);

@@ -166,7 +166,7 @@ class Run {
     if (!options_.resume) fs::create_directories(options_.folder, failed);
     if (failed)
       throw Error(options_.folder.string()
-                      .append(" cannot be made: ")
+                      .append(" cannot be created: ")
                       .append(failed.message())
                       .append("."));
     lock_.emplace(options_.folder);
@@ -180,16 +180,16 @@ class Run {
                         .append(std::to_string(position_.step))
                         .append(" already, of ")
                         .append(std::to_string(length_.total))
-                        .append(" asked for; choose another --out for a shorter run."));
+                        .append(" requested; choose another --out for a shorter run."));
       model_->reseed(options_.seed, position_.dropout_step);
       earlier_ = position_.seconds;
       unsaved_ = false;
       if (!fs::exists(metrics) || fs::file_size(metrics) < position_.metrics_bytes)
-        throw Error(metrics.string().append(" has lost lines that the checkpoint knows of."));
+        throw Error(metrics.string().append(" has fewer lines than its checkpoint recorded."));
       fs::resize_file(metrics, position_.metrics_bytes);
     } else if (fs::exists(checkpoint())) {
       throw Error(options_.folder.string().append(
-          " holds a run already; --resume goes on with it, another --out starts a new one."));
+          " already has a run; rerun with --resume to continue it, or choose another --out."));
     } else {
       write_file(config.string(), config_.dump(2).append("\n"));
       fs::remove(metrics);

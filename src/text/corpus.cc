@@ -32,9 +32,9 @@ void read_part(const std::filesystem::path& path, bool lower, CorpusBuilder& bui
     const auto fail = [&](const std::string& what) {
       throw Error(internal::line_of(path.string(), number) + ": " + what);
     };
-    if (!is_utf8(line)) fail("the line is no UTF-8 text.");
+    if (!is_utf8(line)) fail("the line is not UTF-8 text.");
     if (line.find('\0') != std::string_view::npos)
-      fail("the line has a byte that is zero; this is no text.");
+      fail("the line contains a zero byte; this is not text.");
     const std::string lowered = lower ? lower_case(line) : std::string();
     for_each_word(lower ? lowered : line, [&](std::string_view word) {
       builder.add(word);

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/suggest.h"
+#include "core/text.h"
 #include "medgrad/error.h"
-#include "medgrad/registry.h"
 
 namespace medgrad::text {
 namespace {
@@ -60,8 +61,8 @@ const DataSet& data_set(std::string_view name) {
   if (found != sets.end()) return *found;
   std::vector<std::string_view> names;
   for (const DataSet& set : sets) names.push_back(set.name);
-  throw Error("'" + std::string(name) + "' is no data set; the nearest is '" +
-              std::string(nearest(name, names)) + "' (medgrad data list shows all).");
+  throw Error("'" + std::string(name) + "' is not a data set" +
+              instead_of(name, names, "medgrad data list"));
 }
 
 fs::path own_data_folder() {
@@ -96,27 +97,22 @@ fs::path DataFolders::require(std::string_view name) const {
   const DataSet& set = data_set(name);
   const DataPlace place = look(set);
   if (place.complete()) return place.folder;
-  const std::string advice =
-      " from " + std::string(set.source) + ", or see medgrad data prepare --help.";
+  const std::string advice = " from " + std::string(set.source) + ", or see medgrad help data.";
   if (!place.folder.empty()) {
     throw Error(place.folder.string() + " lacks " + joined(place.missing) + "; get " +
                 (place.missing.size() == 1 ? "it" : "them") + advice);
   }
+  if (places_.empty()) {
+    throw Error("there is no folder to look for the data set " + std::string(name) +
+                " in; set MEDGRAD_DATA to a folder, and get its " + joined(set.files) + advice);
+  }
   std::string where;
   for (const fs::path& one : places_)
     where += (where.empty() ? "" : " or ") + (one / set.name).string();
-  throw Error("the data set " + std::string(name) + " was not found in " +
-              (where.empty() ? "any place: MEDGRAD_DATA is not set" : where) + "; put " +
-              joined(set.files) + " there" + advice);
+  throw Error("the data set " + std::string(name) + " was not found in " + where + "; get its " +
+              joined(set.files) + advice);
 }
 
-std::string joined(std::span<const std::string_view> words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ");
-    text += words[i];
-  }
-  return text;
-}
+std::string joined(std::span<const std::string_view> words) { return one_of(words, "and"); }
 
 }  // namespace medgrad::text

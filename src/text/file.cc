@@ -24,7 +24,7 @@ class Descriptor {
     if (::fstat(file_, &status) != 0) fail("read");
     if (S_ISDIR(status.st_mode)) {
       ::close(file_);
-      throw Error(path + " is a folder; a file is needed.");
+      throw Error(path + " is a folder; it must be a file.");
     }
     if (S_ISREG(status.st_mode)) size_ = static_cast<std::size_t>(status.st_size);
   }

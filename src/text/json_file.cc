@@ -49,11 +49,11 @@ Json parse_json(std::string_view text, const std::string& file) {
     });
   } catch (const Json::parse_error& error) {
     const std::size_t byte = error.byte == 0 ? 0 : error.byte - 1;
-    if (byte >= text.size()) throw Error(file + " is no JSON: it ends in the middle.");
-    throw Error(internal::line_of(file, line_at(text, byte)) + ": this is no JSON, from byte " +
-                std::to_string(byte) + " of the file on.");
+    if (byte >= text.size()) throw Error(file + " is not valid JSON: it ends too early.");
+    throw Error(internal::line_of(file, line_at(text, byte)) +
+                ": this is not valid JSON, from byte " + std::to_string(byte) + " of the file on.");
   } catch (const Json::exception&) {
-    throw Error(file + " is no JSON that can be read: a number is out of range.");
+    throw Error(file + " is not valid JSON: a number is out of range.");
   }
 }
 

@@ -28,7 +28,7 @@ class Scratch {
     std::error_code failed;
     is_new_ = !fs::exists(path_.parent_path(), failed);
     fs::create_directories(path_, failed);
-    if (failed) throw Error(path_.string() + " cannot be made: " + failed.message() + ".");
+    if (failed) throw Error(path_.string() + " cannot be created: " + failed.message() + ".");
   }
   ~Scratch() {
     std::error_code ignored;
@@ -114,7 +114,7 @@ Verdict prepare(const DataSet& set, const fs::path& from, const fs::path& to) {
   const fs::path place = to / set.name;
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(place, ignored)))
-    throw Error(place.string() + " is there already; remove it, or choose another --to.");
+    throw Error(place.string() + " already exists; remove it, or choose another --to.");
   if (!fs::exists(from, ignored)) throw Error(from.string() + " does not exist.");
 
   const Scratch scratch(to /

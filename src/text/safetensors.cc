@@ -64,7 +64,7 @@ Tensor tensor_of(const std::string& name, const Json& entry, std::string_view da
     if (extent) extent = product(*extent, std::max<std::size_t>(tensor.shape.back(), 1));
   }
   if (!extent || *extent >= std::size_t{1} << 63)
-    shape_at.fail("has more elements than there are bytes in the world.");
+    shape_at.fail("has more elements than any file can hold.");
   const std::size_t size = empty ? 0 : *extent;
   tensor.elements = size / type->size;
 
@@ -124,14 +124,15 @@ SafeTensors::SafeTensors(std::string name, std::string_view bytes) : file_(std::
 
 void SafeTensors::parse(std::string_view bytes) {
   if (bytes.size() < kLengthBytes)
-    throw Error(file_ + " is no safetensors file: it has " + std::to_string(bytes.size()) +
+    throw Error(file_ + " is not a safetensors file: it has " + std::to_string(bytes.size()) +
                 " bytes.");
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   bytes.remove_prefix(kLengthBytes);
   if (length > kLongestHeader || !bytes.starts_with('{'))
-    throw Error(file_ +
-                " is no safetensors file: it does not begin with the length of a header and '{'.");
+    throw Error(
+        file_ +
+        " is not a safetensors file: it does not begin with the length of a header and '{'.");
   if (length > bytes.size()) {
     throw Error(file_ + " is truncated: the header has " + std::to_string(length) + " bytes, " +
                 std::to_string(bytes.size()) + " are there.");
@@ -172,12 +173,12 @@ void SafeTensors::check_places(std::size_t data_size) const {
       throw Error(file_ + ": " + internal::quoted(tensor->name) + " begins at byte " +
                   std::to_string(begin(tensor)) +
                   " of the data, where the tensor before it ends at " + std::to_string(end) +
-                  "; tensors lie end to end.");
+                  "; tensors must follow each other without gaps.");
     }
     end += tensor->bytes.size();
   }
   if (end != data_size) {
-    throw Error(file_ + " goes on after its tensors: they have " + std::to_string(end) +
+    throw Error(file_ + " continues after its tensors: they have " + std::to_string(end) +
                 " bytes, " + std::to_string(data_size) + " are there.");
   }
 }
@@ -215,8 +216,8 @@ void SafeTensors::read(std::string_view name, std::span<float> out) const {
   } else if (tensor.type == "F64") {
     convert_all<double>(tensor.bytes, out, [](double x) { return static_cast<float>(x); });
   } else {
-    throw Error(file_ + ": " + internal::quoted(name) + " holds elements of type " + tensor.type +
-                "; F32, F16, BF16 or F64 is needed.");
+    throw Error(file_ + ": " + internal::quoted(name) + " has elements of type " + tensor.type +
+                "; it must be F32, F16, BF16 or F64.");
   }
 }
 

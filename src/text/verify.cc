@@ -66,7 +66,7 @@ void verify_questions(const fs::path& file, std::size_t known, Verdict& verdict)
   }
   // A few may stand elsewhere than they say; a file with many is another text.
   verdict.findings.push_back({name + std::to_string(in_place) + " of " + count(answers, "answers") +
-                                  " stand where they should",
+                                  " are where they should be",
                               in_place >= answers - answers / 100, ""});
 }
 
@@ -155,12 +155,12 @@ void verify_digests(const DataSet& set, const fs::path& folder, Verdict& verdict
       ++right;
     } else {
       verdict.findings.push_back(
-          {std::string(file) + ": the SHA-256 digest is another than in SHA256SUMS", false,
+          {std::string(file) + ": the SHA-256 checksum differs from the one in SHA256SUMS", false,
            expected});
     }
   }
   if (known > 0 && right == known)
-    verdict.findings.push_back({"SHA-256 digests of " + count(known, "files"), true, ""});
+    verdict.findings.push_back({"SHA-256 checksums of " + count(known, "files"), true, ""});
 }
 
 // A refusal of a reader is a finding; the checks after it still run.

@@ -26,7 +26,7 @@ WordPiece::WordPiece(std::vector<std::string> pieces, const std::string& name)
   };
   for (const std::string& piece : pieces_) {
     if (piece.empty()) fail("the line is empty; it must be a piece.");
-    if (!is_utf8(piece)) fail("the line is no UTF-8 text.");
+    if (!is_utf8(piece)) fail("the line is not UTF-8 text.");
     if (ids_.contains(piece)) fail(internal::quoted(piece) + " is given twice.");
     ids_.emplace(piece, static_cast<TokenId>(ids_.size()));
     longest_ = std::max(longest_, piece.size());
@@ -35,7 +35,7 @@ WordPiece::WordPiece(std::vector<std::string> pieces, const std::string& name)
     const std::optional<TokenId> id = find(text);
     if (id) specials_.push_back({std::string(text), *id});
     if (!id && text != "[MASK]")
-      throw Error(name + " has no " + std::string(text) + "; it is no WordPiece vocabulary.");
+      throw Error(name + " has no " + std::string(text) + "; it is not a WordPiece vocabulary.");
   }
   pad_ = *find("[PAD]");
   unknown_ = *find("[UNK]");

@@ -67,7 +67,7 @@ std::string warning_about(const Runtime& found) {
   const auto named = [&](const char* name) { return found.blas.find(name) != std::string::npos; };
   if (found.threading == "pthreads") {
     text =
-        "This BLAS has threads of its own, which fight with libtorch's: training is up to ten "
+        "This BLAS has its own threads, which compete with libtorch's: training is up to ten "
         "times slower.";
   } else if (found.kernels == kUnknownToBlas && better_kernels() != nullptr) {
     text =

@@ -60,6 +60,6 @@ class CommandTest(unittest.TestCase):
         error = result.stderr.decode(errors="replace")
         with self.subTest(arguments=arguments, error=error):
             self.assertEqual((result.returncode, result.stdout), (2, b""))
-            self.assertTrue(re.fullmatch(r"medgrad: [^\n]+\.\n", error))
+            self.assertTrue(re.fullmatch(r"medgrad: [^\n]+[.?]\n", error))
             self.assertRegex(error, sentence)
             self.assertEqual(sorted(os.listdir(self.folder.name)), before)

@@ -5,6 +5,7 @@ Run by CTest as: command_line_test.py MEDGRAD.
 
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -47,7 +48,7 @@ class Everything(CommandTest):
         self.assertIn("libc.so", libraries)
         self.assertNotIn("torch", libraries)
 
-    def test_doctor_tells_libtorch_and_its_blas(self):
+    def test_doctor_shows_libtorch_and_its_blas(self):
         torch = json.loads(self.good("doctor", "--format", "json", "--threads", 1))["torch"]
         if torch is False:
             self.skipTest("this build has no libtorch")
@@ -76,6 +77,22 @@ class Everything(CommandTest):
         wrong = run("doctor", env={**os.environ, "MEDGRAD_SIMD": "MMX"})
         self.assertEqual((wrong.returncode, wrong.stdout), (2, b""))
 
+    def test_what_is_missing_is_named(self):
+        os.mkdir(self.path("bin"))
+        alone = shutil.copy(MEDGRAD, self.path("bin", "medgrad"))  # medgrad-torch is not with it
+        for arguments in (["train", "synthetic"], ["gradients", "--help"], ["reproduce", "train-ptb"]):
+            result = subprocess.run([alone, *arguments], capture_output=True, text=True, check=False)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(f"neither {self.path('bin', 'medgrad-torch')} nor {self.path('libexec', 'medgrad', 'medgrad-torch')} "
+                          "exists; it is built", result.stderr)
+        listed = run("data", "list", env={})
+        self.assertEqual(listed.returncode, 0)
+        self.assertIn(b"There is no folder to look in: neither MEDGRAD_DATA", listed.stdout)
+        self.assertNotIn(b"in this order", listed.stdout)
+        verified = run("data", "verify", env={})
+        self.assertEqual((verified.returncode, verified.stdout), (2, b""))
+        self.assertIn(b"set MEDGRAD_DATA to the folder", verified.stderr)
+
     def test_common_options_are_taken_everywhere(self):
         data = self.rows()
         for command in (["list"], ["doctor"], ["prox", "l1", "--tau", 1, data],
@@ -87,11 +104,12 @@ class Everything(CommandTest):
 class CommandLine(CommandTest):
     def test_bad(self):
         data = self.rows()
-        self.bad("'estimat' is no command; the nearest is 'estimate'", "estimat")
+        self.bad("'estimat' is not a command. Did you mean 'estimate'\\?", "estimat")
+        self.bad("'foo' is not a command; medgrad help shows all of them", "foo")
         self.bad("a command comes before its options", "--quiet", "list")
-        self.bad("--tua is no option of medgrad estimate; the nearest is --tau", "estimate", "vclip",
+        self.bad("--tua is not an option of medgrad estimate. Did you mean --tau\\?", "estimate", "vclip",
                  "--tua", 1, data)
-        self.bad("-x is no option", "estimate", "vclip", "-x", data)
+        self.bad("-x is not an option of medgrad estimate; see medgrad help estimate", "estimate", "vclip", "-x", data)
         self.bad("--tau needs a value", "estimate", "vclip", data, "--tau")
         self.bad("--tau may be given only once", "estimate", "vclip", data, "--tau", 1, "--tau", 2)
         self.bad("--tau needs a value", "estimate", "vclip", data, "--tau", "")
@@ -99,7 +117,13 @@ class CommandLine(CommandTest):
         self.bad("is one argument too many", "estimate", "vclip", data, data)
         self.bad("--threads is 'x'", "list", "--threads", "x")
         self.bad("--seed is '-1'", "list", "--seed", "-1")
-        self.bad("--threads is '99999999999999999999'", "list", "--threads", "99999999999999999999")
+        for command in (["list"], ["estimate", "vclip", data], ["noise", "sample", "--alpha", 1], ["doctor"],
+                        ["theory", "cn", "--alpha", 1, "--n", 3]):
+            self.bad("--threads is '99999999999999999999'", *command, "--threads", "99999999999999999999")
+            self.bad("--threads is 1025; it must be at most 1024", *command, "--threads", 1025)
+            self.bad("--jobs is 1025; it must be at most 1024", *command, "--jobs", 1025)
+            self.bad("--jobs and --threads are the same", *command, "--jobs", 1, "--threads", 1)
+            self.bad("--threads is '-1'", *command, "--threads", "-1")
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
     def test_a_full_disk_is_exit_code_1(self):

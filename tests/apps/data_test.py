@@ -50,7 +50,7 @@ class DataTest(CommandTest):
     def refuse(self, sentence, *arguments):
         result = self.run_data(*arguments, code=2)
         self.assertEqual(result.stdout, b"")
-        self.assertRegex(result.stderr.decode(), r"^medgrad: [^\n]*" + sentence + r"[^\n]*\.\n$")
+        self.assertRegex(result.stderr.decode(), r"^medgrad: [^\n]*" + sentence + r"[^\n]*[.?]\n$")
 
     def put(self, folder, files):
         os.makedirs(os.path.join(self.folder.name, folder), exist_ok=True)
@@ -82,16 +82,16 @@ class Places(DataTest):
         self.assertIn(self.data, text)
 
     def test_wrong_arguments(self):
-        self.refuse("what to do is missing")
+        self.refuse("ACTION is missing")
         self.refuse("must be list, verify or prepare", "show")
         self.refuse("must be text or json", "list", "--format", "csv")
         self.refuse("'ptb' is one argument too many", "list", "ptb")
         self.refuse("--from is only for", "verify", "--from", self.data)
-        self.refuse("the nearest is 'ptb'", "verify", "pbt")
+        self.refuse("Did you mean 'ptb'", "verify", "pbt")
         self.refuse("there are no data sets in .*data or .*medgrad", "verify")
-        self.refuse("was not found in .*data/squad or .*; put train-v1.1.json and dev-v1.1.json there from "
+        self.refuse("was not found in .*data/squad or .*; get its train-v1.1.json and dev-v1.1.json from "
                     "https://rajpurkar", "verify", "squad")
-        self.refuse("takes the name of one data set; 2 are given", "prepare", "ptb", "squad")
+        self.refuse("takes the name of one data set, not 2", "prepare", "ptb", "squad")
         self.refuse("--from is missing", "prepare", "ptb")
         self.refuse("does not exist", "prepare", "ptb", "--from", self.path("none"))
 
@@ -105,7 +105,7 @@ class Verify(DataTest):
         self.assertIn("✗ ptb in ", text)
         self.assertIn("✗ train: 3 tokens in 1 lines; expected: train: 929589 tokens in 42068 lines", text)
         self.assertIn("✓ minilm-l6 in ", text)
-        self.assertEqual(result.stderr.decode(), "medgrad: 1 of 2 data sets are not as published.\n")
+        self.assertEqual(result.stderr.decode(), "medgrad: 1 of 2 data sets differs from what was published.\n")
         verdicts = json.loads(self.run_data("verify", "--format", "json", code=1).stdout)["data_sets"]
         self.assertEqual([one["good"] for one in verdicts], [False, True])
         self.run_data("verify", "minilm-l6")
@@ -115,9 +115,9 @@ class Verify(DataTest):
         self.put("data/minilm-l6", files)
         digest = hashlib.sha256(files["model.safetensors"]).hexdigest()
         self.file("data/SHA256SUMS", f"{digest}  minilm-l6/model.safetensors\n")
-        self.assertIn("✓ SHA-256 digests of 1 files", self.run_data("verify").stdout.decode())
+        self.assertIn("✓ SHA-256 checksums of 1 files", self.run_data("verify").stdout.decode())
         self.file("data/minilm-l6/SHA256SUMS", f"{'0' * 64} *model.safetensors\n")
-        self.assertIn("✗ model.safetensors: the SHA-256 digest is another",
+        self.assertIn("✗ model.safetensors: the SHA-256 checksum differs",
                       self.run_data("verify", code=1).stdout.decode())
 
     def test_damage_is_told_with_its_place(self):
@@ -125,9 +125,9 @@ class Verify(DataTest):
         bert = '{"model_type": "bert", "vocab_size": 5, '
         cases = [
             ("model.safetensors", files["model.safetensors"][:-1], "where the data of the file has 7679 bytes"),
-            ("model.safetensors", b"garbage", "is no safetensors file: it has 7 bytes"),
+            ("model.safetensors", b"garbage", "is not a safetensors file: it has 7 bytes"),
             ("model.safetensors", checkpoint_files(number=float("nan"))["model.safetensors"], "1 of them not finite"),
-            ("config.json", "{\n]", "config.json:2: this is no JSON"),
+            ("config.json", "{\n]", "config.json:2: this is not valid JSON"),
             ("config.json", bert + '"num_hidden_layers": 6}', "has no 'hidden_size'"),
             ("config.json", bert + '"hidden_size": 3, "num_hidden_layers": 6}', "does not fit the vocabulary"),
             ("config.json", bert + '"hidden_size": 384, "num_hidden_layers": 1}',
@@ -166,7 +166,7 @@ class Prepare(DataTest):
                 self.assertEqual(sorted(os.listdir(place)), ["config.json", "model.safetensors", "vocab.txt"])
                 self.assertEqual(os.listdir(os.path.dirname(place)), ["distilbert"])
                 self.assertTrue(self.listed()["distilbert"]["found"])
-                self.refuse("is there already", "prepare", "distilbert", "--from", source)
+                self.refuse("already exists", "prepare", "distilbert", "--from", source)
                 shutil.rmtree(place)
         source = self.put("other", checkpoint_files("minilm-l6"))
         self.run_data("prepare", "minilm-l6", "--from", source, "--to", self.path("here"), "--quiet")

@@ -49,7 +49,7 @@ class Mappings(CommandTest):
         self.bad("--mu is 0;", "prox", "huber", "--tau", 1, "--mu", 0, data)
         self.bad("l1 has no --mu; it takes no parameters", "prox", "l1", "--tau", 1, "--mu", 1, data)
         self.bad("'l11' is no distance; the nearest is 'l1'", "prox", "l11", "--tau", 1, data)
-        self.bad("a DISTANCE has to be named", "prox", "--tau", 1)
+        self.bad("DISTANCE is missing", "prox", "--tau", 1)
         self.bad("needs --q", "project", "--radius", 1, data)
         self.bad("--q is 0.5", "project", "--q", 0.5, "--radius", 1, data)
         self.bad("--radius is -1", "project", "--q", 2, "--radius", -1, data)
@@ -119,7 +119,7 @@ class Estimates(CommandTest):
         self.assertEqual(result.returncode, 0)
         self.assertTrue(np.isfinite(table(result.stdout)).all())
         self.assertRegex(result.stderr.decode(),
-                         r"^medgrad: .*2 components that are not finite, in 2 of its rows\.\n$")
+                         r"^medgrad: .*2 components that are not finite, in 2 rows\.\n$")
         quiet = run("estimate", "vclip", "--non-finite", "robust", "--quiet", data)
         self.assertEqual(quiet.stderr, b"")
         self.bad("must be reject or robust", "estimate", "vclip", "--non-finite", "ignore", data)
@@ -128,7 +128,7 @@ class Estimates(CommandTest):
         data = self.rows()
         self.bad("vclip has no --mu; it takes --tau", "estimate", "vclip", "--mu", 1, data)
         self.bad("'vclp' is no online method; the nearest is 'vclip'", "estimate", "vclp", data)
-        self.bad("a METHOD has to be named: one of momentum", "estimate")
+        self.bad("METHOD is missing; it must be one of momentum", "estimate")
         self.bad("--every is '0'", "estimate", "vclip", "--every", 0, data)
         self.bad("--every is '-3'", "estimate", "vclip", "--every", -3, data)
         self.bad("--tau is -1", "estimate", "vclip", "--tau=-1", data)
@@ -186,7 +186,7 @@ class Aggregates(CommandTest):
         data = self.rows()
         out = ["--out", self.path("out.csv"), "--stats", self.path("stats.json")]
         self.bad("--f is 2; with 4 rows", "aggregate", "trimmed-mean", "--f", 2, *out, data)
-        self.bad("trimmed-mean takes no --weights", "aggregate", "trimmed-mean", "--weights", data, *out, data)
+        self.bad("trimmed-mean does not take --weights", "aggregate", "trimmed-mean", "--weights", data, *out, data)
         self.bad("nan.csv: [Cc]olumn 1 has no observation", "aggregate", "median", "--non-finite", "robust", *out,
                  self.file("nan.csv", "nan,1\nnan,2\n"))
         self.bad("both name .*out.csv", "aggregate", "mean", *out[:2], "--stats", out[1], data)
@@ -207,7 +207,7 @@ class Aggregates(CommandTest):
                  self.file("w.csv", "1,0,1,1\n"), *out, data)
         self.bad("center.csv: component 1 is nan; the centre must be finite", "aggregate",
                  "clipped-mean", "--center", self.file("center.csv", "nan,1,1\n"), *out, data)
-        self.bad("median has no --center", "aggregate", "median", "--center", data, *out, data)
+        self.bad("median does not take --center", "aggregate", "median", "--center", data, *out, data)
         self.bad("has 2 values where a row of .*data.csv has 3", "aggregate", "clipped-mean",
                  "--center", self.file("center.csv", "1,1\n"), *out, data)
 

@@ -47,7 +47,7 @@ class LanguageTest(CommandTest):
     def bad_data(self, sentence, *arguments):
         result = self.with_data(*arguments)
         self.assertEqual(result.returncode, 2, result.stderr.decode())
-        self.assertRegex(result.stderr.decode(), r"^medgrad: [^\n]*" + sentence + r"[^\n]*\.\n$")
+        self.assertRegex(result.stderr.decode(), r"^medgrad: [^\n]*" + sentence + r"[^\n]*[.?]\n$")
 
     def make_ptb(self):
         """Words in the place of the Penn Treebank's."""
@@ -100,7 +100,7 @@ class Train(LanguageTest):
                          {"task": "synthetic", "size": "small", "batch": 8, "limit": 10, "lr": 1, "seed": 0})
         self.assertRegex(config["method"], "^vclip .*tau=0.1$")
         self.assertTrue(os.path.exists(self.path("run/checkpoint.pt")))
-        self.bad("holds a run already; --resume", *TRAIN, "--lr", "1", "--limit", "10", "--out", self.path("run"))
+        self.bad("already has a run; rerun with --resume", *TRAIN, "--lr", "1", "--limit", "10", "--out", self.path("run"))
 
     def test_stopped_and_resumed(self):
         long = (*TRAIN, "--method", "huber:mu=1.3:tau=0.1", "--lr", "0.1", "--limit", "60", "--steps", "150")
@@ -108,11 +108,11 @@ class Train(LanguageTest):
         parts = ("--out", self.path("parts"))
         code, output, error = self.stopped(*long, *parts, where=lambda: [self.path("parts/metrics.jsonl")])
         self.assertEqual(code, 1)
-        self.assertEqual(error, "medgrad: stopped; the same command with --resume goes on.\n")
+        self.assertEqual(error, "medgrad: stopped; rerun with --resume to continue.\n")
         self.assertIn(b"epoch,step,training_loss", output)
         whole = self.metrics("whole")
         self.assertLess(len(self.metrics("parts")), len(whole))
-        self.bad("holds a run already", *long, *parts)
+        self.bad("already has a run", *long, *parts)
         self.good(*long, "--resume", *parts)
         self.assertEqual(self.metrics("parts"), whole)
         self.assertEqual(content(self.path("parts/config.json")), content(self.path("whole/config.json")))
@@ -123,7 +123,7 @@ class Train(LanguageTest):
             out = self.path("by-" + by.name)
             code, _, error = self.stopped(*TRAIN, "--lr", "0.1", "--limit", "60", "--steps", "400", "--checkpoint-every",
                                           "1000", "--out", out, where=lambda: [out + "/metrics.jsonl"], by=by)
-            self.assertEqual((code, error), (1, "medgrad: stopped; the same command with --resume goes on.\n"), by.name)
+            self.assertEqual((code, error), (1, "medgrad: stopped; rerun with --resume to continue.\n"), by.name)
         # As nohup starts it, it goes on.
         out = self.path("nohup")
         code, _, error = self.stopped(*TRAIN, "--lr", "0.1", "--limit", "60", "--out", out,
@@ -177,14 +177,14 @@ class Train(LanguageTest):
             self.assertFalse(os.path.exists(self.path("out")), command)
 
     def test_too_many_threads(self):
-        sentence = "--threads is 100000; at most 1024 make sense"
+        sentence = "--threads is 100000; it must be at most 1024"
         config = self.file("c.json", '{"experiment": "x", "kind": "training", "task": "synthetic", "methods": ["vclip"]}')
         for command in (("train", "synthetic"), ("sweep", "synthetic"), ("gradients", "synthetic"), ("run", config),
                         ("reproduce", "train-ptb")):
             self.bad(sentence, *command, "--threads", "100000", "--out", self.path("out"))
             self.assertFalse(os.path.exists(self.path("out")), command)
-        self.bad("--threads is 4294967297; at most", "train", "synthetic", "--threads", "4294967297")
-        self.bad("--jobs is 2000; at most 1024", "run", config, "--jobs", "2000", "--out", self.path("out"))
+        self.bad("--threads is 4294967297; it must be at most", "train", "synthetic", "--threads", "4294967297")
+        self.bad("--jobs is 2000; it must be at most 1024", "run", config, "--jobs", "2000", "--out", self.path("out"))
 
     def test_per_tensor(self):
         few = (*TRAIN, "--lr", "0.1", "--limit", "3", "--log-every", "1")
@@ -197,7 +197,7 @@ class Train(LanguageTest):
     def test_mistakes(self):
         out = ("--out", self.path("out"))
         self.bad("TASK has to be named", "train", *out)
-        self.bad("'synthetik' is no task; the nearest is 'synthetic'", "train", "synthetik", *out)
+        self.bad("'synthetik' is not a task. Did you mean 'synthetic'", "train", "synthetik", *out)
         for option, value, sentence in (
                 ("--method", "vclib", "nearest is 'vclip'"), ("--method", "huber", "no learning rate for huber; give one with --lr"),
                 ("--lr", "0", "--lr is 0; it must be positive"), ("--factor", "1.5", "--factor is '1.5'; it must be from 0 to 1"),
@@ -219,14 +219,14 @@ class Train(LanguageTest):
         self.file("data/minilm-l6/vocab.txt", "\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c")) + "\n")
         self.file("data/minilm-l6/model.safetensors", b"\0")
         for config, sentence in (('{"model_type": "bert", "vocab_size": 1000000000000}', "config.json: vocab_size is "),
-                                 ('{"model_type":\n"bert"', "config.json is no JSON: it ends in the middle"),
+                                 ('{"model_type":\n"bert"', "config.json is not valid JSON: it ends too early"),
                                  ('{"model_type": "bert", "vocab_size": 8}',
                                   r"/vocab\.txt has 7 tokens where config\.json says 8"),
                                  ('{"model_type": "bert", "vocab_size": 6}',
                                   r"/vocab\.txt has 7 tokens where config\.json says 6"),
                                  ('{"model_type": "bert", "vocab_size": 7, "max_position_embeddings": 7}',
                                   r"/config\.json: max_position_embeddings is 7, and the longest window .* has 8 tokens"),
-                                 ('{"model_type": "bert", "vocab_size": 7}', "model.safetensors is no safetensors file")):
+                                 ('{"model_type": "bert", "vocab_size": 7}', "model.safetensors is not a safetensors file")):
             self.file("data/minilm-l6/config.json", config)
             for command in ("train", "sweep", "gradients"):
                 self.bad_data(sentence, command, "squad", "--quiet", "--batch", "1", "--out", self.path("out"))
@@ -281,7 +281,7 @@ class Sweep(LanguageTest):
         good = json.loads(content(self.path("out/synthetic-sweep/config.json")))
         for key, value, sentence in (
                 ("sweep", 3, r"c\.json:\d+: "), ("sweep", {"rates": [0]}, "'rates' must hold numbers"),
-                ("sweep", {"rate": [1]}, "nearest"), ("lr", [1, 2], "'lr' and 'sweep' exclude each other"),
+                ("sweep", {"rate": [1]}, "Did you mean 'rates'"), ("lr", [1, 2], "'lr' and 'sweep' cannot both be given"),
                 ("lr_schedule", {"kind": "cosin"}, r"c\.json:\d+: "), ("lr_schedule", {}, "kind"),
                 ("lr_schedule", {"kind": "step", "every": 0}, "every")):
             self.bad(sentence, "run", self.file("c.json", json.dumps({**good, key: value})), "--out", self.path("x"))
@@ -294,7 +294,7 @@ class Sweep(LanguageTest):
         runs = self.path("out/runs")
         code, output, error = self.stopped(*steps, *out, where=lambda: [
             os.path.join(runs, run, "metrics.jsonl") for run in (os.listdir(runs) if os.path.exists(runs) else ())])
-        self.assertEqual((code, output, error), (1, b"", "medgrad: stopped; the same command goes on.\n"))
+        self.assertEqual((code, output, error), (1, b"", "medgrad: stopped; run the same command again to continue.\n"))
         self.assertEqual(os.listdir(self.path("out")), ["runs"])
         first = self.good(*steps, *out)
         when = {run: os.stat(os.path.join(runs, run, "metrics.jsonl")).st_mtime_ns for run in os.listdir(runs)}
@@ -313,7 +313,7 @@ class Sweep(LanguageTest):
                 ("--methods", "vclip,vclip:tau=0.1", "--methods names vclip:tau=0.1 twice"),
                 ("--methods", ",", "--methods names no method"),
                 ("--rates", "4..9", r"--rates is '4\.\.9'; there is no 10\^\(j/2\)"), ("--rates", "1..0.1", "--rates"),
-                ("--rates", ",", "--rates is ','"), ("--rates", "1,0", "--rates holds 0"), ("--rates", "1,1", "--rates holds 1 twice"),
+                ("--rates", ",", "--rates is ','"), ("--rates", "1,0", "--rates has 0"), ("--rates", "1,1", "--rates has 1 twice"),
                 ("--accumulate", "1000000", "fewer batches than one step")):
             self.bad(sentence, "sweep", "synthetic", "--size", "small", "--quiet", option, value, *out)
         os.makedirs(self.path("taken/synthetic-sweep"))
@@ -351,7 +351,7 @@ class Gradients(LanguageTest):
     def test_mistakes(self):
         out = ("--out", self.path("out"))
         self.bad("TASK is missing", "gradients", *out)
-        self.bad("'ptp' is no task; the nearest is 'ptb'", "gradients", "ptp", *out)
+        self.bad("'ptp' is not a task. Did you mean 'ptb'", "gradients", "ptp", *out)
         for option, value, sentence in (
                 ("--batch", "8,", "values between commas"), ("--batch", "x", "whole number, 1 or more"),
                 ("--batch", "8,8", "twice"), ("--tau", "0", "above 0"), ("--tau", "5", "momentum"),
@@ -435,11 +435,11 @@ class Reproduce(LanguageTest):
         self.assertLess({"ptb", "wikitext2", "squad"}, set(tasks))
         self.assertIn(b"--paper-scale", self.good("reproduce", "fixed-ptb", "--help"))
         self.bad("'toy' is not about a language model", "reproduce", "fixed-ptb", "toy")
-        self.bad("nearest is 'fixed-ptb'", "reproduce", "fixed-ptp")
+        self.bad("Did you mean 'fixed-ptb'", "reproduce", "fixed-ptp")
         toy, fixed = (self.file(name + ".json", self.good("reproduce", name, "--print")) for name in ("toy", "fixed-ptb"))
         self.bad("two commands", "run", toy, fixed)
         # A folder may be called like an experiment.
-        self.bad("'toi' is no experiment", "reproduce", "toi", "--out", "fixed-ptb")
+        self.bad("'toi' is not an experiment", "reproduce", "toi", "--out", "fixed-ptb")
 
 
 if __name__ == "__main__":

@@ -38,19 +38,19 @@ class Mistakes(ExperimentsTest):
         self.bad_file("is text; it must be an object", '"toy"', 1)
 
     def test_files(self):
-        self.bad("nothing.json cannot be read", "run", self.path("nothing.json"), "--out", self.out)
-        self.bad("cannot be read", "run", self.folder.name, "--out", self.out)
+        self.bad("nothing.json does not exist", "run", self.path("nothing.json"), "--out", self.out)
+        self.bad("is a folder; it must be a JSON file", "run", self.folder.name, "--out", self.out)
         self.bad("FILE is missing", "run", "--out", self.out)
         good = self.file("good.json", SMALL)
         self.bad("two experiments are called 'own'", "run", good, good, "--out", self.out)
-        self.bad("is no experiment; the nearest is 'toy'", "reproduce", "toi", "--out", self.out)
+        self.bad("is not an experiment. Did you mean 'toy'", "reproduce", "toi", "--out", self.out)
         self.bad("two experiments are called 'toy'", "reproduce", "toy", "toy", "--out", self.out)
         self.bad("cannot be made", "run", good, "--out", good)
         self.bad("cannot be made", "run", good, "--out", os.path.join(good, "deeper"))
         self.bad("cannot be made", "run", good, "--out", "/proc/medgrad")
         self.bad("--seeds", "run", good, "--seeds", 0, "--out", self.out)
         self.bad("--seeds", "run", good, "--seeds", "many", "--out", self.out)
-        self.bad("--jobs", "run", good, "--jobs", 0, "--out", self.out)
+        self.bad("--jobs is 'x'", "run", good, "--jobs", "x", "--out", self.out)
         self.bad("--jobs and --threads", "run", good, "--jobs", 2, "--threads", 2, "--out", self.out)
         if os.geteuid() != 0:
             os.chmod(good, 0)
@@ -74,8 +74,8 @@ class Mistakes(ExperimentsTest):
         self.bad_key("'experiment' is a number; it must be text", experiment=5)
         self.bad_key("'experiment' is '../x'; .*letters, digits", experiment="../x")
         self.bad_key("'experiment' is ''", experiment="")
-        self.bad_key("'stepz' is no key of the experiment; the nearest is 'steps'", stepz=3)
-        self.bad_key("'kind' is 'moment'; the nearest that is known is 'moments'", kind="moment")
+        self.bad_key("'stepz' is not a key of the experiment. Did you mean 'steps'", stepz=3)
+        self.bad_key("'kind' is 'moment'. Did you mean 'moments'", kind="moment")
         self.bad_key("'steps' is -1; .*whole number", steps=-1)
         self.bad_key("'steps' is 0;", steps=0)
         self.bad_key("'steps' is 1.5;", steps=1.5)
@@ -86,14 +86,14 @@ class Mistakes(ExperimentsTest):
         self.bad_key("'batch' needs an objective that has data", batch=4)
         self.bad_key("'eta' is -0.1;", eta=-0.1)
         self.bad_key("'eta' is -2;", eta={"schedule": "inverse", "value": -2})
-        self.bad_key("'schedule' is 'cosin'; the nearest that is known is 'cosine'", eta={"schedule": "cosin", "value": 1})
+        self.bad_key("'schedule' is 'cosin'. Did you mean 'cosine'", eta={"schedule": "cosin", "value": 1})
         self.bad_key("has no 'value'", eta={"schedule": "cosine"})
         self.bad_key("'factor' is -1;", eta={"schedule": "step", "value": 1, "factor": -1})
         self.bad_key("not finite where every component of w is inf", w0="inf")
         self.bad_key("not finite where every component of w is 1e\\+200", w0=1e200)
         self.bad_key("'divergence' must be positive", divergence=0)
         self.bad_key("'metrics' names no metric", metrics="")
-        self.bad_key("'objektive' is no metric; the nearest is 'objective'", metrics="gradient_sq objektive")
+        self.bad_key("'objektive' is not a metric. Did you mean 'objective'", metrics="gradient_sq objektive")
         self.bad_key("l1_excess is known for", metrics="l1_excess", noise={"name": "gaussian"})
         self.bad_key("'part' must be a list", part={"name": "a"})
         self.bad_key("two parts are called 'a'", part=[{"name": "a"}, {"name": "a"}])
@@ -118,7 +118,7 @@ class Mistakes(ExperimentsTest):
         self.bad_key("'tau' is -1; it must satisfy 0 < tau", methods=[{"name": "vclip", "tau": -1}])
         self.bad_key("'tau' is text; it must be a number", methods=[{"name": "vclip", "tau": "big"}])
         self.bad_key("tau", methods=[{"name": "vclip", "tau": {"value": 0}}])
-        self.bad_key("'tua' is no key of a method; the nearest is 'tau'", methods=[{"name": "vclip", "tua": 1}])
+        self.bad_key("'tua' is not a key of a method. Did you mean 'tau'", methods=[{"name": "vclip", "tua": 1}])
         self.bad_key("'n' is 2.5;", methods=[{"name": "smgd-l1", "n": 2.5}])
         self.bad_key("2 f < n|f", methods=[{"name": "smgd-trimmed-mean", "n": 2, "f": 1}])
         self.bad_key("cannot be inexact", methods=[{"name": "smgd-trimmed-mean", "inexact": 1}])
@@ -130,16 +130,16 @@ class Mistakes(ExperimentsTest):
         self.bad_key("'alpha' is 3;", noise={"name": "stable", "alpha": 3})
         self.bad_key("alpha", noise={"name": "stable", "inv_alpha": 0.4})
         self.bad_key("alpha", noise={"name": "stable", "inv_alpha": 0})
-        self.bad_key("'form' is 'S2'; the nearest", noise={"name": "stable", "alpha": 1.5, "form": "S2"})
-        self.bad_key("'alpha' is no key of the noise", noise={"name": "cauchy", "alpha": 1})
+        self.bad_key("'form' is 'S2'; it must be S0 or S1", noise={"name": "stable", "alpha": 1.5, "form": "S2"})
+        self.bad_key("'alpha' is not a key of the noise", noise={"name": "cauchy", "alpha": 1})
         self.bad_key("'state_dependent' is a number; it must be true or false",
                      noise={"name": "cauchy", "state_dependent": 1})
 
     def test_objectives(self):
         self.bad_key("has no 'objective'", objective=...)
-        self.bad_key("'name' is 'quadradic'; the nearest that is known is 'quadratic'", objective={"name": "quadradic"})
+        self.bad_key("'name' is 'quadradic'. Did you mean 'quadratic'", objective={"name": "quadradic"})
         self.bad_key("'d' is 0;", objective={"name": "l1-norm", "d": 0})
-        self.bad_key("'rows' is no key of the objective", objective={"name": "quadratic", "rows": 3})
+        self.bad_key("'rows' is not a key of the objective", objective={"name": "quadratic", "rows": 3})
         self.bad_key("'condition' must be at least 1", objective={"name": "quadratic", "condition": 0.5})
         self.bad_key("ridge must not be negative", objective={"name": "least-squares", "ridge": -1})
         self.bad_key("nothing.csv", objective={"name": "least-squares", "file": self.path("nothing.csv")})
@@ -157,12 +157,12 @@ class Mistakes(ExperimentsTest):
                                ("is no estimator of numbers", {"methods": [{"name": "geometric-median"}]}),
                                ("the noise is text", {"noise": "cauchy"}), ("'methods' must be", {"methods": []}),
                                ("an estimator is text", {"methods": ["mean"]}),
-                               ("'seeds' is no key", {"seeds": 3}), ("f", {"methods": [{"name": "trimmed-mean", "f": 2}]})):
+                               ("'seeds' is not a key", {"seeds": 3}), ("f", {"methods": [{"name": "trimmed-mean", "f": 2}]})):
             self.bad_file(sentence, {key: value for key, value in {**moments, **keys}.items() if value is not ...}, 1)
         projection = {"experiment": "p", "kind": "projection", "m": {"x": 0, "y": 0}, "g": {"x": 1, "y": 2},
                       "methods": [{"name": "vclip", "tau": 1}]}
         for sentence, keys in (("has no 'g'", {"g": ...}), ("has no 'y'", {"m": {"x": 1}}),
-                               ("'z' is no key of the point 'm'", {"m": {"x": 1, "y": 1, "z": 1}}),
+                               ("'z' is not a key of the point 'm'", {"m": {"x": 1, "y": 1, "z": 1}}),
                                ("'adam' is no", {"methods": [{"name": "adam"}]})):
             self.bad_file(sentence, {key: value for key, value in {**projection, **keys}.items() if value is not ...}, 1)
 

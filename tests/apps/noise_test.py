@@ -95,13 +95,13 @@ class Noise(CommandTest):
         data = self.file("x.npy", values[:, None])
         result = json.loads(self.good("noise", "fit", data, "--format", "json"))
         self.assertEqual((result["nan"], result["inf"]), (2, 1))
-        self.assertIn(b"2 entries are NaN and 1 infinite.", run("noise", "fit", data).stderr)
+        self.assertIn(b"2 entries are NaN and 1 is infinite.", run("noise", "fit", data).stderr)
 
     def test_bad(self):
         short = self.file("short.csv", "1\n2\n3\n")
         for arguments, words in [
-                ((), "an action has to be named"),
-                (("pfd", "--alpha", 1), "nearest is 'pdf'"),
+                ((), "ACTION is missing; medgrad noise needs one: sample"),
+                (("pfd", "--alpha", 1), "Did you mean 'pdf'"),
                 (("pdf", "--x", 1), "needs --alpha"),
                 (("pdf", "--alpha", 0, "--x", 1), "--alpha is 0"),
                 (("pdf", "--alpha", 2.5, "--x", 1), "--alpha is 2.5"),
@@ -116,7 +116,7 @@ class Noise(CommandTest):
                 (("sample", "--alpha", 1, "-d", 0), "-d"),
                 (("sample", "--model", "cauchi"), "cauchy"),
                 (("sample", "--model", "cauchy", "--beta", 1), "has no --beta"),
-                (("quantile", "--alpha", 1, self.file("p.csv", "0.5\n2\n")), r"p\.csv:2: 2 is no probability"),
+                (("quantile", "--alpha", 1, self.file("p.csv", "0.5\n2\n")), r"p\.csv:2: 2 is not a probability"),
                 (("sample", "--alpha", 1, "-n", "99999999999999999999"), "-n is '9{20}', which is too large"),
                 (("fit", short), r"short\.csv: .*20"),
                 (("fit", short, "--format", "npy"), "csv or json, not npy"),

@@ -21,9 +21,9 @@ class PlainTest(CommandTest):
             self.assertRegex(commands, rf"(?m)^  {command} ")
 
     def test_what_needs_them_says_what_is_missing(self):
-        self.bad("'medgrad data' needs ICU.*install.*libicu-dev", "data", "list")
+        self.bad("medgrad data needs ICU.*install.*libicu-dev", "data", "list")
         for command in ("train", "sweep", "gradients"):
-            self.bad(f"'medgrad {command}' needs libtorch.*install.*libtorch-dev", command)
+            self.bad(f"medgrad {command} needs the program medgrad-torch.*libtorch-dev", command)
 
     def test_an_experiment_and_its_report(self):
         self.good("reproduce", "moments", "--out", self.path("results"))

@@ -37,7 +37,7 @@ class Theory(unittest.TestCase):
         error = result.stderr.decode()
         with self.subTest(arguments=arguments, error=error):
             self.assertEqual((result.returncode, result.stdout), (2, b""))
-            self.assertTrue(re.fullmatch(r"medgrad: [^\n]+\.\n", error))
+            self.assertTrue(re.fullmatch(r"medgrad: [^\n]+[.?]\n", error))
             self.assertRegex(error, sentence)
 
     def test_help(self):
@@ -135,7 +135,7 @@ class Theory(unittest.TestCase):
 
     def test_bad(self):
         self.bad("cn, smooth, lipschitz or spp")
-        self.bad("nearest is 'smooth'", "smoth")
+        self.bad("Did you mean 'smooth'", "smoth")
         self.bad("needs --alpha", "cn", "--n", 3)
         self.bad("needs --n", "cn", "--alpha", 1.5)
         self.bad("n is 4; .* odd", "cn", "--alpha", 1.5, "--n", "3,4")
@@ -146,7 +146,7 @@ class Theory(unittest.TestCase):
         self.bad("alpha is 0.05; .* 0.1", "cn", "--alpha", 0.05, "--n", 101)
         self.bad("beta is 2;", "cn", "--alpha", 1.5, "--beta", 2, "--n", 3)
         self.bad("--form is 'S2'", "cn", "--alpha", 1.5, "--form", "S2", "--n", 3)
-        self.bad("--tau is no option of theory cn", "cn", "--alpha", 1.5, "--n", 3, "--tau", 1)
+        self.bad("--tau is not an option of theory cn", "cn", "--alpha", 1.5, "--n", 3, "--tau", 1)
         self.bad("text, json or csv", "cn", "--alpha", 1.5, "--n", 3, "--format", "npy")
         self.bad("needs --L", "smooth", "--gap", 1, "--T", 1)
         self.bad("needs the noise", *SMOOTH)
@@ -158,14 +158,14 @@ class Theory(unittest.TestCase):
         self.bad("eta <= .* = 0.125", *SMOOTH, "--sigma-1", 1, "--eta", 0.2)
         self.bad("sigma_1 is -1;", *SMOOTH, "--sigma-1", -1)
         self.bad("--sigma-1 is 'x'", *SMOOTH, "--sigma-1", "x")
-        self.bad("--diagonal says nothing", *SMOOTH, "--sigma-1", 1, "--diagonal")
+        self.bad("--diagonal needs --alpha", *SMOOTH, "--sigma-1", 1, "--diagonal")
         self.bad("G is 0;", "lipschitz", "--G", 0, "--D", 1, "--T", 1, "--sigma", 1)
         self.bad("--alpha cannot be given", *LIPSCHITZ, "--sigma", 1, "--alpha", 1.5, "--n", 3)
         self.bad("--T is '0'", "lipschitz", "--G", 1, "--D", 1, "--T", 0, "--sigma", 1)
-        self.bad("either --G or --p", *SPP)
-        self.bad("either --G or --p", *SPP, "--G", 1, "--p", 1)
+        self.bad("either --G, .* or --p", *SPP)
+        self.bad("either --G, .* or --p", *SPP, "--G", 1, "--p", 1)
         self.bad("--p is 0.5", *SPP, "--p", 0.5)
-        self.bad("--p 1 only", *SPP, "--p", 2, "--n", 3)
+        self.bad("only for --p 1", *SPP, "--p", 2, "--n", 3)
         self.bad("tau is 0;", *SPP, "--G", 1, "--tau", 0)
 
 

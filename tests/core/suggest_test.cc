@@ -51,6 +51,7 @@ TEST(Suggest, ReadsAsASentence) {
   EXPECT_EQ(instead_of("vclp", kMethods, "medgrad list"), ". Did you mean 'vclip'?");
   EXPECT_EQ(instead_of("S2", std::array<std::string_view, 2>{"S0", "S1"}),
             "; it must be S0 or S1.");
+  EXPECT_EQ(instead_of("else", {}), ".");
   const std::vector<std::string_view> many(20, "something");
   EXPECT_EQ(instead_of("else", many, "medgrad list"), "; medgrad list shows all of them.");
 }

@@ -19,6 +19,13 @@ case $way in
   install)
     rm -rf "$prefix"
     cmake --install "$build" --prefix "$prefix"
+    [ -s "$prefix/share/doc/medgrad/LICENSE" ] || { echo "the licence is missing"; exit 1; }
+    if [ -x "$prefix/bin/medgrad" ]; then
+      # The installed command, its manual page and its completion belong together.
+      "$prefix/bin/medgrad" help --man | cmp - "$prefix/share/man/man1/medgrad.1"
+      "$prefix/bin/medgrad" help --completion bash | cmp - "$prefix/share/bash-completion/completions/medgrad"
+      "$prefix/bin/medgrad" help --completion zsh | cmp - "$prefix/share/zsh/site-functions/_medgrad"
+    fi
     ;;
   find_package | add_subdirectory)
     example >"$work/example.cc"

@@ -270,7 +270,7 @@ TEST(Reader, TellsWhatIsWrong) {
   fails("x.json:2: 'number' is a number; it must be text.", [&] { return reader.text("number"); });
   fails("x.json:3: 'text' is text; it must be true or false.",
         [&] { return reader.truth("text", true); });
-  fails("x.json:3: 'text' is 'abc'; the nearest that is known is 'abd'.", [&] {
+  fails("x.json:3: 'text' is 'abc'. Did you mean 'abd'?", [&] {
     return reader.word("text", {"xyz", "abd"}, "xyz");
   });
   const Parameter tau{"negative", "a step size", 1, 0, kInfinity, true, true};
@@ -278,7 +278,7 @@ TEST(Reader, TellsWhatIsWrong) {
                 (void)reader.number(tau);
               }).starts_with("x.json:5: 'negative' is -3; it must satisfy 0 < negative"));
   // `negative`, `large` and `inf` were asked for: only one key is left that nobody knows.
-  fails("x.json:8: 'numbr' is no key of the thing; the nearest is 'number'.", [&]() -> int {
+  fails("x.json:8: 'numbr' is not a key of the thing. Did you mean 'number'?", [&]() -> int {
     reader.finish();
     return 0;
   });

@@ -64,7 +64,7 @@ struct Parts {
 const Json kConfig = {{"task", "none"}};
 
 std::string damaged(const fs::path& file) {
-  return file.string().append(" is no checkpoint of a training run, or damaged.");
+  return file.string().append(" is not a checkpoint of a training run, or is damaged.");
 }
 
 TEST(Checkpoint, ADiskThatIsFullIsAnOrdinaryFailure) {

@@ -74,7 +74,7 @@ TEST(GradientSettings, MistakesAreNamed) {
   fails(R"("order": "shuffled")", "order");
   fails(R"("dropout": 1)", "below 1");
   fails(R"("size": "tiny")", "size");
-  fails(R"("bach": 3)", "nearest is 'batch'");
+  fails(R"("bach": 3)", "Did you mean 'batch'");
   fails(R"("noise": true, "limit": 1)", "two batches");
   EXPECT_THROW((void)parse(R"({"experiment": "x", "task": "ptp"})"), Error);
   EXPECT_THROW((void)parse(R"({"experiment": "x/y", "task": "ptb"})"), Error);

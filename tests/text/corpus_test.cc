@@ -73,10 +73,10 @@ TEST(Corpus, DamagedFilesAreToldWithTheirLine) {
       return read_corpus({good, bad, good, false}).train.size();
     });
   };
-  EXPECT_EQ(error_of("a\nb \xc3( c\n"), "bad.txt:2: the line is no UTF-8 text.");
-  EXPECT_EQ(error_of("a\n\n\xed\xa0\x80"), "bad.txt:3: the line is no UTF-8 text.");
+  EXPECT_EQ(error_of("a\nb \xc3( c\n"), "bad.txt:2: the line is not UTF-8 text.");
+  EXPECT_EQ(error_of("a\n\n\xed\xa0\x80"), "bad.txt:3: the line is not UTF-8 text.");
   EXPECT_EQ(error_of(std::string("a\n\0\n", 4)),
-            "bad.txt:2: the line has a byte that is zero; this is no text.");
+            "bad.txt:2: the line contains a zero byte; this is not text.");
   EXPECT_EQ(error_of(""), "bad.txt is empty: there are no words.");
   EXPECT_EQ(error_of(" \n\n"), "bad.txt is empty: there are no words.");
   EXPECT_EQ(message_of([&] {
@@ -86,7 +86,7 @@ TEST(Corpus, DamagedFilesAreToldWithTheirLine) {
   EXPECT_EQ(message_of([&] {
               return read_corpus({folder / "", good, good, false}).train.size();
             }),
-            (folder / "") + " is a folder; a file is needed.");
+            (folder / "") + " is a folder; it must be a file.");
 }
 
 void expect_figures(const Corpus& corpus, const nlohmann::json& golden) {

@@ -58,21 +58,20 @@ TEST(DataFolders, SayWhatIsMissingAndWhereItIsPublished) {
   const DataFolders folders({"/a", root / ""});
   const std::string from =
       " from Mikolov's simple-examples.tgz at http://www.fit.vutbr.cz/~imikolov/rnnlm/, or see "
-      "medgrad "
-      "data prepare --help.";
+      "medgrad help data.";
   EXPECT_EQ(message_of([&] { return folders.require("ptb"); }),
             "the data set ptb was not found in /a/ptb or " + (root / "ptb") +
-                "; put ptb.train.txt, ptb.valid.txt and ptb.test.txt there" + from);
+                "; get its ptb.train.txt, ptb.valid.txt and ptb.test.txt" + from);
   make_ptb(root, {"ptb.train.txt"});
   EXPECT_EQ(message_of([&] { return folders.require("ptb"); }),
             (root / "ptb") + " lacks ptb.valid.txt and ptb.test.txt; get them" + from);
   EXPECT_EQ(
       message_of([&] { return DataFolders({}).require("ptb"); }),
-      "the data set ptb was not found in any place: MEDGRAD_DATA is not set; put ptb.train.txt, "
-      "ptb.valid.txt and ptb.test.txt there" +
+      "there is no folder to look for the data set ptb in; set MEDGRAD_DATA to a folder, and get "
+      "its ptb.train.txt, ptb.valid.txt and ptb.test.txt" +
           from);
   EXPECT_EQ(message_of([&] { return folders.require("pbt"); }),
-            "'pbt' is no data set; the nearest is 'ptb' (medgrad data list shows all).");
+            "'pbt' is not a data set. Did you mean 'ptb'?");
 }
 
 // The examples of FIPS 180-4 and of NIST's validation suite.
@@ -101,10 +100,10 @@ TEST(Verify, SaysWhatIsNotAsPublished) {
   EXPECT_EQ(verdict.findings[0].what, "train: 3 tokens in 1 lines");
   EXPECT_EQ(verdict.findings[0].expected, "train: 929589 tokens in 42068 lines");
   EXPECT_EQ(verdict.findings[4].what,
-            "ptb.train.txt: the SHA-256 digest is another than in SHA256SUMS");
+            "ptb.train.txt: the SHA-256 checksum differs from the one in SHA256SUMS");
   (void)root.file("ptb/ptb.valid.txt", "\xff\n");
   EXPECT_EQ(verify(data_set("ptb"), root / "ptb").findings[0].what,
-            (root / "ptb/ptb.valid.txt") + ":1: the line is no UTF-8 text.");
+            (root / "ptb/ptb.valid.txt") + ":1: the line is not UTF-8 text.");
 }
 
 TEST(EncoderTitle, IsThatOfTheConfiguration) {
@@ -138,7 +137,7 @@ TEST(Prepare, RefusesWhatIsNotTheDataAndLeavesNothingBehind) {
   EXPECT_EQ(to.files(), 0U);
   make_ptb(to, {});
   EXPECT_EQ(error_of(from / ""),
-            (to / "ptb") + " is there already; remove it, or choose another --to.");
+            (to / "ptb") + " already exists; remove it, or choose another --to.");
 }
 
 TEST(RealData, IsAsPublishedAndIsPutIntoPlace) {

@@ -54,7 +54,7 @@ TEST(SafeTensors, ReadsEveryTypeOfRealNumbers) {
   EXPECT_EQ(tensors.find("b"), nullptr);
 
   EXPECT_EQ(message_of([&] { return tensors.read("ids"); }),
-            "m.safetensors: 'ids' holds elements of type I64; F32, F16, BF16 or F64 is needed.");
+            "m.safetensors: 'ids' has elements of type I64; it must be F32, F16, BF16 or F64.");
   EXPECT_EQ(message_of([&] { return tensors.read("b"); }), "m.safetensors has no tensor 'b'.");
   std::vector<float> three(3);
   EXPECT_EQ(message_of([&] { return tensors.read("a", three), 0; }),
@@ -97,18 +97,18 @@ std::string one(const std::string& shape, const std::string& offsets, std::size_
 
 TEST(SafeTensors, SaysWhatIsWrongAndWhere) {
   const std::string begins =
-      "m.st is no safetensors file: it does not begin with the length of a header and '{'.";
+      "m.st is not a safetensors file: it does not begin with the length of a header and '{'.";
   const std::string huge = "4294967296";
   const Bad bads[] = {
-      {"", "m.st is no safetensors file: it has 0 bytes."},
-      {"1234567", "m.st is no safetensors file: it has 7 bytes."},
+      {"", "m.st is not a safetensors file: it has 0 bytes."},
+      {"1234567", "m.st is not a safetensors file: it has 7 bytes."},
       {std::string(8, '\0'), begins},
       {std::string(8, '\xff') + "{}", begins},
       {file_of("[]", ""), begins},
       {file_of("{}", "").substr(0, 9), "m.st is truncated: the header has 2 bytes, 1 are there."},
-      {file_of("{\"a\": ", ""), "m.st is no JSON: it ends in the middle."},
-      {file_of("{\"a\"\n;", "x"), "m.st:2: this is no JSON, from byte 5 of the file on."},
-      {file_of("{} {}", ""), "m.st:1: this is no JSON, from byte 3 of the file on."},
+      {file_of("{\"a\": ", ""), "m.st is not valid JSON: it ends too early."},
+      {file_of("{\"a\"\n;", "x"), "m.st:2: this is not valid JSON, from byte 5 of the file on."},
+      {file_of("{} {}", ""), "m.st:1: this is not valid JSON, from byte 3 of the file on."},
       {file_of("{\"a\": 1}", ""), "m.st: 'a' is '1'; it must be an object."},
       {file_of("{\"a\": {}}", ""), "m.st: 'a' has no 'dtype'."},
       {one("[1]", "[0, 4]", 4, "F31"),
@@ -119,13 +119,13 @@ TEST(SafeTensors, SaysWhatIsWrongAndWhere) {
        "m.st: 'a'.shape[0] is '1.5'; it must be a whole number, 0 or more."},
       {one("3", "[0, 4]", 4), "m.st: 'a'.shape is '3'; it must be a list."},
       {one("[" + huge + ", " + huge + "]", "[0, 0]", 0),
-       "m.st: 'a'.shape has more elements than there are bytes in the world."},
+       "m.st: 'a'.shape has more elements than any file can hold."},
       {one("[9223372036854775808, 0]", "[0, 0]", 0),
-       "m.st: 'a'.shape has more elements than there are bytes in the world."},
+       "m.st: 'a'.shape has more elements than any file can hold."},
       {one("[0, " + huge + ", " + huge + "]", "[0, 0]", 0),
-       "m.st: 'a'.shape has more elements than there are bytes in the world."},
+       "m.st: 'a'.shape has more elements than any file can hold."},
       {one("[4611686018427387904]", "[0, 0]", 0),
-       "m.st: 'a'.shape has more elements than there are bytes in the world."},
+       "m.st: 'a'.shape has more elements than any file can hold."},
       {one("[1]", "[0]", 4), "m.st: 'a'.data_offsets has 1 numbers; it must have 2."},
       {one("[1]", "[0, 4]", 3),
        "m.st: 'a'.data_offsets is 0 to 4, where the data of the file has 3 bytes."},
@@ -136,7 +136,8 @@ TEST(SafeTensors, SaysWhatIsWrongAndWhere) {
        "the file has 4 bytes."},
       {one("[2]", "[0, 4]", 4),
        "m.st: 'a'.data_offsets has room for 4 bytes, where the shape (2) of F32 needs 8."},
-      {one("[1]", "[0, 4]", 5), "m.st goes on after its tensors: they have 4 bytes, 5 are there."},
+      {one("[1]", "[0, 4]", 5),
+       "m.st continues after its tensors: they have 4 bytes, 5 are there."},
       {one("[1]", "[4, 8]", 8),
        "m.st: 'a' begins at byte 4 of the data, where the tensor before it ends at 0; tensors lie "
        "end to end."},

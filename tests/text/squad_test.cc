@@ -31,9 +31,9 @@ struct Bad {
 };
 
 const Bad kBad[] = {
-    {"", "x.json is no JSON: it ends in the middle."},
-    {"{\"data\":\n [}", "x.json:2: this is no JSON, from byte 11 of the file on."},
-    {"{\"data\": [1e999]}", "x.json is no JSON that can be read: a number is out of range."},
+    {"", "x.json is not valid JSON: it ends too early."},
+    {"{\"data\":\n [}", "x.json:2: this is not valid JSON, from byte 11 of the file on."},
+    {"{\"data\": [1e999]}", "x.json is not valid JSON: a number is out of range."},
     {"[]", "x.json: the document is a list; it must be an object."},
     {"{}", "x.json: the document has no 'data'."},
     {"{\"data\": [], \"data\": []}", "x.json: the key 'data' is given twice in one object."},

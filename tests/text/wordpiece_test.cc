@@ -84,10 +84,10 @@ TEST(WordPiece, ADamagedVocabularyIsToldWithItsLine) {
   EXPECT_EQ(error_of(good), "no error");
   EXPECT_EQ(error_of(good + "a\nb\na\n"), "vocab.txt:7: 'a' is given twice.");
   EXPECT_EQ(error_of(good + "\nb\n"), "vocab.txt:5: the line is empty; it must be a piece.");
-  EXPECT_EQ(error_of(good + "\xff\n"), "vocab.txt:5: the line is no UTF-8 text.");
+  EXPECT_EQ(error_of(good + "\xff\n"), "vocab.txt:5: the line is not UTF-8 text.");
   EXPECT_EQ(error_of("[PAD]\n[UNK]\n[SEP]\n"),
-            "vocab.txt has no [CLS]; it is no WordPiece vocabulary.");
-  EXPECT_EQ(error_of(""), "vocab.txt has no [PAD]; it is no WordPiece vocabulary.");
+            "vocab.txt has no [CLS]; it is not a WordPiece vocabulary.");
+  EXPECT_EQ(error_of(""), "vocab.txt has no [PAD]; it is not a WordPiece vocabulary.");
 }
 
 TEST(WordPiece, OffsetsNeverFallAndStayInTheText) {

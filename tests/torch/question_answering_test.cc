@@ -174,15 +174,14 @@ TEST(QuestionAnswering, SaysWhatIsWrongWithItsConfig) {
     EXPECT_EQ(message_of([&] { return parse_bert_options(text, "m/config.json"); }), sentence);
   };
   told("[1]", "m/config.json is not a JSON object.");
-  told("{\"model_type\":", "m/config.json is no JSON: it ends in the middle.");
-  told("", "m/config.json is no JSON: it ends in the middle.");
+  told("{\"model_type\":", "m/config.json is not valid JSON: it ends too early.");
+  told("", "m/config.json is not valid JSON: it ends too early.");
   told("{\"model_type\": \"bert\",\n\n oops}",
-       "m/config.json:3: this is no JSON, from byte 25 of the file on.");
-  told("{\"vocab_size\": 1e400}",
-       "m/config.json is no JSON that can be read: a number is out of range.");
-  told("{}", "m/config.json: model_type is missing; 'bert' and 'distilbert' are known.");
+       "m/config.json:3: this is not valid JSON, from byte 25 of the file on.");
+  told("{\"vocab_size\": 1e400}", "m/config.json is not valid JSON: a number is out of range.");
+  told("{}", "m/config.json: model_type is missing; it must be 'bert' or 'distilbert'.");
   told(R"({"model_type": "gpt2"})",
-       "m/config.json: model_type is 'gpt2'; 'bert' and 'distilbert' are known.");
+       "m/config.json: model_type is 'gpt2'; it must be 'bert' or 'distilbert'.");
   told(R"({"model_type": "bert", "hidden_act": "relu"})",
        "m/config.json: hidden_act is 'relu'; only 'gelu' is known.");
   const auto sizes = "it must be a whole number from 1 to 10000000.";
@@ -200,7 +199,7 @@ TEST(QuestionAnswering, SaysWhatIsWrongWithItsConfig) {
   told(R"({"model_type": "bert", "hidden_size": "big"})",
        "m/config.json: hidden_size is 'big'; it must be a whole number from 1 to 100000.");
   told(R"({"model_type": "bert", "hidden_size": 10, "num_attention_heads": 3})",
-       "m/config.json: the width 10 is no multiple of the heads, 3.");
+       "m/config.json: the width 10 is not a multiple of the heads, 3.");
   told(R"({"model_type": "bert", "layer_norm_eps": 0})",
        "m/config.json: layer_norm_eps is '0'; it must be above 0 and below 1.");
   told(R"({"model_type": "distilbert", "qa_dropout": 1})",

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "core/text.h"
 #include "language/gradient_settings.h"
 #include "language/method.h"
 #include "medgrad/error.h"
@@ -21,7 +22,7 @@ std::vector<std::string> parts(const std::string& option, const std::string& tex
     const std::size_t end = std::min(text.find(',', begin), text.size());
     found.push_back(text.substr(begin, end - begin));
     if (found.back().empty())
-      throw Error(option + " is '" + text + "'; it must be values between commas.");
+      throw Error(option + " is '" + text + "'; it must be a list of values, separated by commas.");
     begin = end + 1;
   }
   return found;
@@ -72,19 +73,19 @@ struct Setting {
   std::optional<Form> gradients = {}, training = {};
 };
 constexpr Setting kSettings[] = {
-    {"--batch", "B", "batch", Form{"batch sizes between commas", list<whole<1>>},
-     Form{"sequences side by side", whole<1>}},
-    {"--limit", "N", "limit", Form{"use the first N batches only; 0: all", whole<0>},
-     Form{"use the first N batches of an epoch only; 0: all", whole<0>}},
+    {"--batch", "B", "batch", Form{"batch sizes, separated by commas", list<whole<1>>},
+     Form{"sequences per batch", whole<1>}},
+    {"--limit", "N", "limit", Form{"use only the first N batches; 0: all", whole<0>},
+     Form{"use only the first N batches of an epoch; 0: all", whole<0>}},
     {"--methods", "LIST", "methods",
-     Form{"online methods (medgrad list methods) between commas, or none", names_or_none},
-     Form{"optimisers between commas, at the paper's learning rates unless --lr gives others",
+     Form{"online methods (medgrad list methods), separated by commas, or none", names_or_none},
+     Form{"optimisers, separated by commas, at the paper's learning rates unless --lr is given",
           list<word>}},
     {"--lr", "LIST", "lr", {}, Form{"learning rates, one per method", list<positive>}},
     {"--tau", "LIST", "tau", Form{"step sizes of the methods", list<positive>}},
     {"--epochs", "N", "epochs", {}, Form{"passes over the data", whole<1>}},
-    {"--steps", "N", "steps", Form{"steps that the methods take", whole<1>},
-     Form{"stop after so many steps instead of epochs", whole<1>}},
+    {"--steps", "N", "steps", Form{"number of steps", whole<1>},
+     Form{"stop after N steps, instead of after --epochs", whole<1>}},
     {"--seeds", "N", "seeds", {}, Form{"runs per method", whole<1>}},
     {"--evaluation-limit",
      "N",
@@ -92,12 +93,13 @@ constexpr Setting kSettings[] = {
      {},
      Form{"evaluate on the first N batches of each part; 0: all", whole<0>}},
     {"--dropout", "P", "dropout",
-     Form{"of the model; above 0 it is drawn anew for every gradient", share},
-     Form{"of the model", share}},
+     Form{"dropout of the model; above 0, it is drawn again for every gradient", share},
+     Form{"dropout of the model", share}},
     {"--size", "S", "size", Form{"paper, or small: a small model of the same kind", size},
      Form{"paper, or small: a small model of the same kind", size}},
-    {"--random-order", "", "order", Form{"batches in a new order in every pass", random_order}},
-    {"--noise", "", "noise", Form{"also measure the noise: histogram, Q-Q plot, tail index", yes}},
+    {"--random-order", "", "order", Form{"shuffle the batches in every pass", random_order}},
+    {"--noise", "", "noise",
+     Form{"also measure the noise: histogram, Q-Q plot and tail index", yes}},
 };
 
 bool is_offered(const Setting& setting, ExperimentOptions::Offered offered) {
@@ -168,8 +170,8 @@ void ExperimentOptions::match_rates(Node& document) const {
   if (given("--lr") != nullptr) {
     const std::size_t rates = document.find("lr")->list()->size();
     if (rates != methods->list()->size())
-      throw Error("--lr has " + std::to_string(rates) + " learning rates for " +
-                  std::to_string(methods->list()->size()) + " methods; it needs one for each.");
+      throw Error("--lr has " + counted(rates, "learning rate") + " for " +
+                  counted(methods->list()->size(), "method") + "; it needs one for each.");
     return;
   }
   if (given("--methods") == nullptr) return;
@@ -182,7 +184,7 @@ void ExperimentOptions::match_rates(Node& document) const {
           return std::string(rate.first);
         }) == task.rates.end())
       throw Error("--methods names " + one +
-                  ", for which the paper has no learning rate; give all of them by --lr.");
+                  ", for which the paper has no learning rate; give all of them with --lr.");
   }
 }
 

@@ -17,11 +17,11 @@
 namespace medgrad::app {
 
 void LanguageExperiments::declare(Options& options) {
-  options.value("--out", out_, "DIR", "where results go (default results)");
-  options.value("--memory", memory_, "GIB",
-                "keep the gradients of all batches where they fit into so much (default 2.5); "
-                "changes the time, not the numbers");
-  options.value("--jobs", jobs_, "J", "threads; the same as --threads");
+  options.value("--out", out_, "DIR", "where to write the results (default: results)");
+  options.value(
+      "--memory", memory_, "GIB",
+      "memory for the gradients of all batches (default 2.5); where they do not fit, they "
+      "are computed again, which takes time and changes no number");
   options.flag("--pdf", pdf_, "also draw the figures as PDF");
   options.flag("--no-svg", no_svg_, "do not draw the figures as SVG");
 }
@@ -33,17 +33,6 @@ void LanguageExperiments::start(std::vector<std::string> arguments) {
 
 void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents,
                                   const Common& common) const {
-  Common with_jobs = common;
-  if (!jobs_.empty()) {
-    if (common.threads != "0") throw Error("--jobs and --threads are the same; give one of them.");
-    (void)to_whole_number("--jobs", jobs_, 1);
-    with_jobs.threads = std::to_string(thread_count("--jobs", jobs_));
-  }
-  run_all(documents, with_jobs, command_);
-}
-
-void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, const Common& common,
-                                  std::string command) const {
   std::vector<language::LanguageExperiment> experiments;
   std::vector<std::string> names;
   std::set<std::string> taken;
@@ -54,7 +43,7 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
       throw Error("two experiments are called '" + names.back() +
                   "'; their folders would collide.");
   }
-  const auto threads = static_cast<int>(thread_count("--threads", common.threads));
+  const auto threads = static_cast<int>(common.threads);
   const double memory = to_number("--memory", memory_);
   if (!(memory >= 0 && memory < 1e6))
     throw Error("--memory is '" + memory_ + "'; it must be a number of GiB, 0 or more.");
@@ -63,7 +52,7 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
     warn(common, slow);
 
   for (const language::LanguageExperiment& one : experiments) language::require_data(one.task);
-  ThreadPool pool(static_cast<unsigned>(threads));
+  ThreadPool pool(common.threads);
   const bool was_there = std::filesystem::exists(out_);
   std::vector<lab::ResultFolder> folders = lab::open_folders(out_, names);
   const auto begin = std::chrono::steady_clock::now();
@@ -84,7 +73,7 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
     }
   } catch (const language::Interrupted&) {
     throw std::runtime_error(
-        "stopped; the same command starts again, and goes on with training runs where they were.");
+        "stopped; run the same command again to continue (training runs resume where they were).");
   } catch (...) {
     folders.clear();
     std::error_code ignored;
@@ -96,7 +85,7 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents, c
                       .pool = &pool,
                       .svg = !no_svg_,
                       .pdf = pdf_,
-                      .command = std::move(command),
+                      .command = command_,
                       .warn = [&](const std::string& sentence) { warn(common, sentence); }});
   std::error_code ignored;
   for (const std::string& name : names) std::filesystem::remove_all(work / name, ignored);

@@ -23,11 +23,7 @@ class LanguageExperiments : public Command {
   void run_all(const std::vector<NamedDocument>& documents, const Common& common) const;
 
  private:
-  // `command` makes all of it again.
-  void run_all(const std::vector<NamedDocument>& documents, const Common& common,
-               std::string command) const;
-
-  std::string command_, out_ = "results", memory_ = "2.5", jobs_;
+  std::string command_, out_ = "results", memory_ = "2.5";
   bool pdf_ = false, no_svg_ = false;
 };
 

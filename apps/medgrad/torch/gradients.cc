@@ -6,6 +6,7 @@
 #include "torch/commands.h"
 #include "torch/experiment_options.h"
 #include "torch/experiments.h"
+#include "torch/task_choice.h"
 
 namespace medgrad::app {
 namespace {
@@ -14,24 +15,25 @@ class Gradients final : public LanguageExperiments {
  public:
   std::string_view name() const override { return "gradients"; }
   std::string_view summary() const override {
-    return "the gradient of a language task at fixed weights: how methods follow it from batch to "
-           "batch, and how noisy it is";
+    return "measure the gradient of a language task at fixed weights: how noisy it is, and how "
+           "well methods track it from batch to batch";
   }
   std::string_view usage() const override { return "TASK [options]"; }
   void declare(Options& options) override {
     options.argument("TASK", task_, "a language task (medgrad list tasks)");
+    options.offer("TASK", task_names());
     settings_.declare(options, ExperimentOptions::Offered::of_gradients);
     LanguageExperiments::declare(options);
   }
   std::string details() const override {
     return std::string("\n")
-        .append(wrapped("Without options: the paper's batch size, momentum, vclip and cclip with "
-                        "tau 0.01 over 400 steps, no dropout, and no noise.",
+        .append(wrapped("By default: the paper's batch size; momentum, vclip and cclip with tau "
+                        "0.01 for 400 steps; no dropout; the noise is not measured.",
                         0))
         .append("\n");
   }
   void run(const Common& common) override {
-    if (task_.empty()) throw Error("TASK is missing: which one? See medgrad list tasks.");
+    if (task_.empty()) throw Error("TASK is missing; medgrad list tasks shows all of them.");
     const language::TaskInfo& task = language::find_task(task_);
     language::GradientSettings settings;
     settings.experiment = std::string("gradients-").append(task_);

@@ -1,4 +1,5 @@
-// medgrad-torch COMMAND: the commands that need libtorch. `medgrad` starts it; users need not know.
+// medgrad-torch COMMAND: the commands that need libtorch. `medgrad` starts it, and users need not
+// know.
 #include "medgrad/torch/runtime.h"
 #include "program.h"
 #include "torch/commands.h"
@@ -10,6 +11,7 @@ namespace {
 Commands torch_commands() {
   Commands commands;
   commands.push_back(make_runtime());
+  commands.push_back(make_describe(torch_commands));
   commands.push_back(make_train());
   commands.push_back(make_sweep());
   commands.push_back(make_gradients());

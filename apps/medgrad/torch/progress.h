@@ -3,6 +3,8 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "language/training.h"
 #include "status_line.h"
@@ -16,14 +18,15 @@ class StepBar {
 
   void show(const language::TrainingProgress& p, const std::string& what = {}) {
     if (!line_.due()) return;
-    std::string text = what;
-    text.append(what.empty() ? "" : ": ").append("step ").append(std::to_string(p.step));
-    text.append(" of ").append(std::to_string(p.steps));
-    if (p.evaluated) text.append(", evaluation ").append(written("%.0f %%", 100 * *p.evaluated));
-    if (p.loss) text.append(written(", loss %.4f", *p.loss));
-    if (p.tokens_per_second > 0) text.append(written(", %.0f tokens/s", p.tokens_per_second));
-    if (p.seconds_left) text.append(", ").append(duration(*p.seconds_left)).append(" left");
-    line_.write(text);
+    std::vector<Part> parts;  // 50 columns have room for step, loss and time
+    if (!what.empty()) parts.push_back({what, 3});
+    parts.push_back({"step " + std::to_string(p.step) + " of " + std::to_string(p.steps), 6});
+    if (p.evaluated) parts.push_back({written("evaluation %.0f %%", 100 * *p.evaluated), 2});
+    if (p.loss) parts.push_back({written("loss %.4g", *p.loss), 4});
+    if (p.tokens_per_second > 0)
+      parts.push_back({written("%.0f tokens/s", p.tokens_per_second), 1});
+    if (p.seconds_left) parts.push_back({duration(*p.seconds_left) + " left", 5});
+    line_.write(fitted(std::move(parts), line_.width()));
   }
 
  private:

@@ -20,27 +20,28 @@ class Reproduce final : public LanguageExperiments {
   std::string_view name() const override { return "reproduce"; }
   std::string_view summary() const override {
     return "run the paper's experiments on language models, check its claims and write a report; "
-           "scaled down for a CPU where it says so";
+           "some are scaled down for a CPU, and say so";
   }
   std::string_view usage() const override { return "NAME... [options]"; }
   void declare(Options& options) override {
     options.arguments("NAME", names_, "experiments on language models (medgrad list experiments)");
-    options.flag("--paper-scale", paper_scale_, "the paper's sizes: hours to days on a CPU");
-    options.flag("--print", print_, "print the experiments' files instead, to edit and run");
+    options.flag("--paper-scale", paper_scale_,
+                 "the paper's sizes, which take hours to days on a CPU");
+    options.flag("--print", print_,
+                 "print the experiments' files instead of running them, to edit and run");
     LanguageExperiments::declare(options);
     settings_.declare(options, ExperimentOptions::Offered::all);
   }
   std::string details() const override {
     return std::string("\n")
-        .append(wrapped("Settings that are not given are those of the experiment's file "
-                        "(--print). Given, they apply to all experiments named: those on "
+        .append(wrapped("Settings that are not given are taken from the experiment's file "
+                        "(--print). Those that are given apply to all experiments named: those on "
                         "gradients (fixed-*, noise-*) and those on training (train-*).",
                         0))
         .append("\n");
   }
   void run(const Common& common) override {
-    if (names_.empty())
-      throw Error("NAME is missing: which experiment? See medgrad list experiments.");
+    if (names_.empty()) throw Error("NAME is missing; medgrad list experiments shows all of them.");
     std::vector<NamedDocument> documents;
     for (const std::string& name : names_) {
       const lab::BuiltIn& one = lab::find_built_in(name);
@@ -50,7 +51,7 @@ class Reproduce final : public LanguageExperiments {
       }
       if (!lab::is_language_experiment(name))
         throw Error(std::string("'").append(name).append(
-            "' is not about a language model; run it by a command of its own."));
+            "' is not about a language model; run it separately."));
       const std::string file = std::string(name).append(".json");
       lab::Node document = lab::parse_document(one.text, file);
       if (paper_scale_) document = language::at_paper_scale(std::move(document));
@@ -70,7 +71,8 @@ class Run final : public LanguageExperiments {
  public:
   std::string_view name() const override { return "run"; }
   std::string_view summary() const override {
-    return "run experiments on language models from files, as config.json of a result folder";
+    return "run experiments on language models from files, such as the config.json of a result "
+           "folder";
   }
   std::string_view usage() const override { return "FILE.json... [options]"; }
   void declare(Options& options) override {
@@ -79,12 +81,12 @@ class Run final : public LanguageExperiments {
     settings_.declare(options, ExperimentOptions::Offered::seeds);
   }
   void run(const Common& common) override {
-    if (files_.empty()) throw Error("FILE is missing: which experiment? See medgrad run --help.");
+    if (files_.empty()) throw Error("FILE is missing; medgrad run needs at least one experiment.");
     std::vector<NamedDocument> documents;
     for (const std::string& file : files_) {
       std::ifstream in(file, std::ios::binary);
-      if (!in || std::filesystem::is_directory(file))
-        throw Error(std::string(file).append(" cannot be read."));
+      if (!std::filesystem::exists(file)) throw Error(file + " does not exist.");
+      if (!in || std::filesystem::is_directory(file)) throw Error(file + " cannot be read.");
       const std::string text((std::istreambuf_iterator<char>(in)),
                              std::istreambuf_iterator<char>());
       documents.emplace_back(file, lab::parse_document(text, file));

@@ -16,7 +16,7 @@ class RuntimeCommand final : public Command {
   std::string_view usage() const override { return ""; }
   void declare(Options&) override {}
   void run(const Common& common) override {
-    medgrad::libtorch::use_threads(static_cast<int>(thread_count("--threads", common.threads)));
+    medgrad::libtorch::use_threads(static_cast<int>(common.threads));
     const medgrad::libtorch::Runtime found = medgrad::libtorch::runtime();
     const nlohmann::ordered_json json = {{"version", found.version},
                                          {"threads", found.threads},

@@ -29,21 +29,24 @@ class Sweep final : public Command {
     return task_.help()
         .append("\n")
         .append(wrapped("Rates are 10^(j/2), around the paper's unless --rates says otherwise; "
-                        "where the best of a method is at an edge, the grid grows there. The best "
-                        "has the smallest final training loss, on average over the seeds. What is "
-                        "printed is one row per method at its best rate; results.csv has every "
-                        "rate. A sweep that was stopped goes on when it is started again.",
+                        "where a method's best rate is at the edge of the grid, the grid grows "
+                        "there. The best rate has the smallest final training loss, averaged over "
+                        "the seeds. One row per method is printed, at its best rate; results.csv "
+                        "has every rate. Run the same command again to continue a sweep that was "
+                        "stopped.",
                         0))
         .append("\n");
   }
   void declare(Options& options) override {
     task_.declare(options);
-    options.value("--methods", methods_, "LIST", "default sgd-m,clipped-sgd,vclip,cclip,adam");
-    options.value("--rates", rates_, "LIST", "learning rates, or FROM..TO in half decades");
+    options.value("--methods", methods_, "LIST",
+                  "optimisers, separated by commas (default sgd-m,clipped-sgd,vclip,cclip,adam)");
+    options.value("--rates", rates_, "LIST",
+                  "learning rates, separated by commas, or FROM..TO in half decades");
     options.value("--seeds", seeds_, "N", "runs per rate (default 1)");
-    options.value("--extend", extend_, "N", "at most so many rates more per method (default 6)");
+    options.value("--extend", extend_, "N", "add at most N rates per method (default 6)");
     run_.declare(options, "1");
-    options.value("--out", out_, "DIR", "where runs and the report go (default sweeps/TASK)");
+    options.value("--out", out_, "DIR", "where to write runs and report (default: sweeps/TASK)");
   }
 
   void start(std::vector<std::string> arguments) override {
@@ -77,7 +80,7 @@ class Sweep final : public Command {
       };
       runs = language::sweep(*task, sweep, options);
     } catch (const language::Interrupted&) {
-      throw std::runtime_error("stopped; the same command goes on.");
+      throw std::runtime_error("stopped; run the same command again to continue.");
     } catch (...) {
       folders.clear();
       std::error_code ignored;
@@ -120,18 +123,18 @@ class Sweep final : public Command {
       if (lr < from * 0.999) lr = language::half_decade(lr, 1);
       for (; lr <= to * 1.001; lr = language::half_decade(lr, 1)) all.push_back(lr);
       if (all.empty())
-        throw Error("--rates is '" + rates_ + "'; there is no 10^(j/2) between the two.");
+        throw Error("--rates is '" + rates_ + "'; there is no 10^(j/2) in that range.");
       return all;
     }
     for (const std::string& word : language::words_of(rates_)) {
       const double lr = to_number("--rates", word);
       if (!(lr >= kSmallest && lr <= kLargest))
-        throw Error("--rates holds " + word + "; a learning rate is from 1e-30 to 1e30.");
-      if (std::ranges::count(all, lr) > 0) throw Error("--rates holds " + word + " twice.");
+        throw Error("--rates has " + word + "; a learning rate must be from 1e-30 to 1e30.");
+      if (std::ranges::count(all, lr) > 0) throw Error("--rates has " + word + " twice.");
       all.push_back(lr);
     }
     if (all.empty() && !rates_.empty())
-      throw Error("--rates is '" + rates_ + "', which holds no rate.");
+      throw Error("--rates is '" + rates_ + "', which has no rate.");
     return all;
   }
 
@@ -158,7 +161,7 @@ class Sweep final : public Command {
       const double best = language::best_rate(runs, method.word);
       if (std::isnan(best)) {
         std::cout << method.word << ",,diverged,,\n";
-        remarks += "# " + method.word + " has diverged at every rate that was tried.\n";
+        remarks += "# " + method.word + " diverged at every rate tried.\n";
         continue;
       }
       const std::set<double> all = tried(runs, method);
@@ -168,7 +171,7 @@ class Sweep final : public Command {
                                                        : "";
       if (!edge.empty())
         remarks += "# " + method.word + ": the best rate is the " + edge +
-                   " one that was tried; there may be a better beyond it (--extend, --rates).\n";
+                   " one tried; there may be a better one beyond it (--extend, --rates).\n";
       std::cout << method.word << "," << number(best);
       for (const std::string& name : {std::string("training_loss"), score})
         std::cout << ","

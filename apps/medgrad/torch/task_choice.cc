@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "core/text.h"
 #include "medgrad/error.h"
 #include "medgrad/torch/runtime.h"
 #include "status_line.h"
@@ -23,7 +24,7 @@ std::size_t count(const char* option, const std::string& text, std::uint64_t min
   constexpr auto kMost = std::uint64_t{1} << 40;  // products of two do not overflow
   const std::uint64_t n = to_whole_number(option, text, min);
   if (n > kMost)
-    throw Error(std::string(option).append(" is '").append(text).append("', which is too many."));
+    throw Error(std::string(option).append(" is '").append(text).append("', which is too large."));
   return static_cast<std::size_t>(n);
 }
 
@@ -44,20 +45,22 @@ const std::atomic<bool>& stop_requested() {
 
 void TaskChoice::declare(Options& options) {
   options.argument("TASK", name_, "one of the tasks below");
+  options.offer("TASK", task_names());
   options.value("--size", size_, "S",
-                "paper (default) or small: a model of the same kind for trying things out");
-  options.value("--batch", batch_, "B", "sequences side by side (default: the paper's)");
-  options.value("--dropout", dropout_, "P", "instead of the paper's; 0 for none");
+                "paper (default), or small: a model of the same kind for trying things out");
+  options.offer("--size", {"paper", "small"});
+  options.value("--batch", batch_, "B", "sequences per batch (default: the paper's)");
+  options.value("--dropout", dropout_, "P", "dropout, instead of the paper's; 0 for none");
   options.value("--limit", limit_, "N", "use only the first N batches of an epoch");
-  options.value("--evaluation-limit", evaluation_limit_, "N", "and N of each part for evaluation");
+  options.value("--evaluation-limit", evaluation_limit_, "N",
+                "evaluate on only the first N batches of each part");
 }
 
 std::unique_ptr<language::Task> TaskChoice::open(const Common& common) const {
   if (name_.empty()) {
-    std::string names;
-    for (const language::TaskInfo& info : language::tasks())
-      names.append(names.empty() ? "" : ", ").append(info.name);
-    throw Error(std::string("a TASK has to be named: one of ").append(names).append("."));
+    std::vector<std::string_view> names;
+    for (const language::TaskInfo& info : language::tasks()) names.push_back(info.name);
+    throw Error("TASK is missing; it must be " + one_of(names) + ".");
   }
   check_word("--size", size_, {"paper", "small"});
   language::TaskOptions options;
@@ -72,9 +75,15 @@ std::unique_ptr<language::Task> TaskChoice::open(const Common& common) const {
                       .append(dropout_)
                       .append("'; it must be at least 0 and below 1."));
   }
-  libtorch::use_threads(static_cast<int>(thread_count("--threads", common.threads)));
+  libtorch::use_threads(static_cast<int>(common.threads));
   if (const std::string slow = libtorch::runtime().warning; !slow.empty()) warn(common, slow);
   return language::open_task(name_, options);
+}
+
+std::vector<std::string> task_names() {
+  std::vector<std::string> names;
+  for (const language::TaskInfo& info : language::tasks()) names.emplace_back(info.name);
+  return names;
 }
 
 std::string TaskChoice::help() const {
@@ -87,20 +96,27 @@ void RunChoice::declare(Options& options, const std::string& epochs) {
   epochs_ = epochs;
   options.value("--epochs", epochs_, "N",
                 std::string("passes over the data (default ").append(epochs).append(")"));
-  options.value("--steps", steps_, "N", "stop after so many steps instead");
+  options.value("--steps", steps_, "N", "stop after N steps instead");
   options.value("--accumulate", accumulate_, "N",
                 "backward passes per step (default: the paper's)");
   options.flag("--per-tensor", per_tensor_,
-               "every tensor of the model is a vector of its own, clipped by itself; by default "
-               "all are one");
+               "treat every tensor of the model as a separate vector, clipped by itself; by "
+               "default, all of them are one vector");
   options.value("--schedule", schedule_, "KIND",
-                "of the learning rate: constant (default), step, cosine, inverse, inverse-sqrt");
-  options.value("--tau-schedule", tau_schedule_, "KIND", "the same for tau");
-  options.value("--warmup", warmup_, "N", "steps in which the learning rate rises (default 0)");
+                "schedule of the learning rate: constant (default), step, cosine, inverse or "
+                "inverse-sqrt");
+  const std::vector<std::string> kinds = {"constant", "step", "cosine", "inverse", "inverse-sqrt"};
+  options.offer("--schedule", kinds);
+  options.value("--tau-schedule", tau_schedule_, "KIND", "schedule of tau (default constant)");
+  options.offer("--tau-schedule", kinds);
+  options.value("--warmup", warmup_, "N",
+                "steps over which the learning rate rises linearly (default 0)");
   options.value("--factor", factor_, "F",
-                "of a step schedule, and where a cosine ends (default 0.1)");
-  options.value("--decay-every", decay_every_, "N", "steps of a step schedule (default 1000)");
-  options.value("--checkpoint-every", checkpoint_every_, "N", "steps (default 100)");
+                "factor of a step schedule, and the end of a cosine one (default 0.1)");
+  options.value("--decay-every", decay_every_, "N",
+                "steps between drops of a step schedule (default 1000)");
+  options.value("--checkpoint-every", checkpoint_every_, "N",
+                "steps between checkpoints (default 100)");
   options.value("--log-every", log_every_, "N",
                 "steps between lines of metrics.jsonl (default 10)");
 }

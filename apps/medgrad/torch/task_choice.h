@@ -18,11 +18,13 @@ class TaskChoice {
   // Reads the data, and warns where libtorch will be slow; --seed is that of the run.
   [[nodiscard]] std::unique_ptr<language::Task> open(const Common& common) const;
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] std::string help() const;  // the tasks there are
+  [[nodiscard]] std::string help() const;  // all tasks
 
  private:
   std::string name_, size_ = "paper", batch_, dropout_, limit_, evaluation_limit_;
 };
+
+[[nodiscard]] std::vector<std::string> task_names();
 
 // How a run goes: epochs, schedules, checkpoints.
 class RunChoice {

@@ -24,8 +24,8 @@ class Train final : public Command {
   std::string_view usage() const override { return "TASK --method M [--lr X] [options]"; }
   std::string details() const override {
     return task_.help() +
-           "\nA METHOD reads NAME or NAME:parameter=number:…, as vclip:tau=0.1; medgrad list "
-           "optimizers has all.\n";
+           "\nA method is NAME or NAME:parameter=number:…, as in vclip:tau=0.1; medgrad list "
+           "optimizers\nshows all of them.\n";
   }
   void declare(Options& options) override {
     task_.declare(options);
@@ -33,8 +33,8 @@ class Train final : public Command {
     options.value("--lr", lr_, "X",
                   "learning rate (default: the paper's for this task and method)");
     run_.declare(options, "1");
-    options.value("--out", out_, "DIR", "folder of the run (default runs/TASK-METHOD)");
-    options.flag("--resume", resume_, "go on with the run in that folder");
+    options.value("--out", out_, "DIR", "folder of the run (default: runs/TASK-METHOD)");
+    options.flag("--resume", resume_, "continue the run in that folder");
   }
 
   void run(const Common& common) override {
@@ -59,8 +59,7 @@ class Train final : public Command {
           &stop_requested());
     }
     print(result, options);
-    if (result.interrupted)
-      throw std::runtime_error("stopped; the same command with --resume goes on.");
+    if (result.interrupted) throw std::runtime_error("stopped; rerun with --resume to continue.");
   }
 
  private:
@@ -68,7 +67,7 @@ class Train final : public Command {
     if (!lr_.empty()) {
       const double lr = to_number("--lr", lr_);
       if (!(lr > 0) || lr > 1e30)
-        throw Error("--lr is " + lr_ + "; it must be positive and finite.");
+        throw Error("--lr is " + lr_ + "; it must be above 0 and at most 1e30.");
       return lr;
     }
     for (const auto& [name, rate] : task.info().rates)

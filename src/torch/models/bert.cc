@@ -41,12 +41,12 @@ namespace {
 void check(const BertOptions& o) {
   if (o.vocabulary < 1 || o.positions < 1 || o.types < 0 || o.width < 1 || o.heads < 1 ||
       o.hidden < 1 || o.layers < 0 || !(o.epsilon > 0)) {
-    throw Error("The sizes of a BERT model and the epsilon of its norms are above 0.");
+    throw Error("The sizes of a BERT model and the epsilon of its norms must be above 0.");
   }
   if (o.width % o.heads != 0) {
     throw Error(std::string("The width of a BERT model is ")
                     .append(std::to_string(o.width))
-                    .append("; it is a multiple of the heads, ")
+                    .append("; it must be a multiple of the heads, ")
                     .append(std::to_string(o.heads))
                     .append("."));
   }
@@ -91,7 +91,7 @@ BertEncoder::BertEncoder(const BertOptions& options, const std::shared_ptr<Dropo
 
 at::Tensor BertEncoder::forward(const at::Tensor& tokens, const at::Tensor& types,
                                 const at::Tensor& mask) {
-  if (tokens.dim() != 2) throw Error("Tokens are given as (batch, length).");
+  if (tokens.dim() != 2) throw Error("Tokens must have the shape (batch, length).");
   const std::int64_t batch = tokens.size(0), length = tokens.size(1);
   if (length > options_.positions) {
     throw Error(std::string("A sequence has ")

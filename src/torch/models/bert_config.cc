@@ -24,15 +24,14 @@ class Config {
     } catch (const json::parse_error& error) {
       const std::size_t byte = error.byte == 0 ? 0 : error.byte - 1;
       if (byte >= text.size())
-        throw Error(std::string(file).append(" is no JSON: it ends in the middle."));
+        throw Error(std::string(file).append(" is not valid JSON: it ends too early."));
       const auto line = 1 + std::ranges::count(text.substr(0, byte), '\n');
       throw Error(internal::line_of(file, static_cast<std::size_t>(line))
-                      .append(": this is no JSON, from byte ")
+                      .append(": this is not valid JSON, from byte ")
                       .append(std::to_string(byte))
                       .append(" of the file on."));
     } catch (const json::exception&) {
-      throw Error(
-          std::string(file).append(" is no JSON that can be read: a number is out of range."));
+      throw Error(std::string(file).append(" is not valid JSON: a number is out of range."));
     }
     if (!json_.is_object()) throw Error(std::string(file).append(" is not a JSON object."));
   }
@@ -136,17 +135,17 @@ BertOptions parse_bert_options(std::string_view text, const std::string& file) {
   const json* const kind = config.find("model_type");
   if (kind == nullptr)
     throw Error(
-        std::string(file).append(": model_type is missing; 'bert' and 'distilbert' are "
-                                 "known."));
+        std::string(file).append(": model_type is missing; it must be 'bert' or "
+                                 "'distilbert'."));
   const bool is_bert = *kind == "bert";
   if (!is_bert && *kind != "distilbert")
-    config.fail("model_type", *kind, "'bert' and 'distilbert' are known");
+    config.fail("model_type", *kind, "it must be 'bert' or 'distilbert'");
   const BertOptions o = is_bert ? bert(config) : distilbert(config);
   if (o.width % o.heads != 0)
     throw Error(std::string(file)
                     .append(": the width ")
                     .append(std::to_string(o.width))
-                    .append(" is no multiple of the heads, ")
+                    .append(" is not a multiple of the heads, ")
                     .append(std::to_string(o.heads))
                     .append("."));
   return o;

@@ -160,7 +160,7 @@ Dropout::Dropout(std::shared_ptr<DropoutStream> stream, double p)
   if (!(p >= 0 && p < 1)) {
     throw Error(std::string("The probability of dropout is ")
                     .append(std::to_string(p))
-                    .append("; it is at least 0 and below 1."));
+                    .append("; it must be at least 0 and below 1."));
   }
   threshold_ = static_cast<std::uint16_t>(std::min(std::round(p * 65536), 65535.0));
 }

@@ -41,12 +41,13 @@ namespace {
 
 void check(const EncoderOptions& o) {
   if (o.vocabulary < 1 || o.width < 2 || o.heads < 1 || o.hidden < 1 || o.layers < 0) {
-    throw Error("An encoder has at least one token, head and hidden unit, and a width of 2.");
+    throw Error(
+        "An encoder needs at least one token, head and hidden unit, and a width of at least 2.");
   }
   if (o.width % o.heads != 0 || o.width % 2 != 0) {
     throw Error(std::string("The width of an encoder is ")
                     .append(std::to_string(o.width))
-                    .append("; it is even and a multiple of the heads, ")
+                    .append("; it must be even and a multiple of the heads, ")
                     .append(std::to_string(o.heads))
                     .append("."));
   }
@@ -71,7 +72,7 @@ EncoderModel::EncoderModel(const EncoderOptions& options) : options_(options) {
 }
 
 at::Tensor EncoderModel::rows(const at::Tensor& tokens) {
-  if (tokens.dim() != 2) throw Error("Tokens are given as (time, batch).");
+  if (tokens.dim() != 2) throw Error("Tokens must have the shape (time, batch).");
   const std::int64_t time = tokens.size(0), batch = tokens.size(1);
   const at::Tensor found = emb_->forward(tokens);
   const at::Tensor positions = interleaved_positions(time, options_.width).to(found.scalar_type());

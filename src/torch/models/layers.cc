@@ -29,12 +29,12 @@ Table::Table(std::int64_t rows, std::int64_t width) {
 }
 
 at::Tensor Table::forward(const at::Tensor& ids) const {
-  if (ids.scalar_type() != at::kLong) throw Error("Tokens are given as int64.");
+  if (ids.scalar_type() != at::kLong) throw Error("Tokens must be int64.");
   const std::int64_t least = ids.min().item<std::int64_t>(), most = ids.max().item<std::int64_t>();
   if (least < 0 || most >= weight.size(0)) {
     throw Error(std::string("Token ")
                     .append(std::to_string(least < 0 ? least : most))
-                    .append(" is not among tokens 0 to ")
+                    .append(" is not a token; tokens are 0 to ")
                     .append(std::to_string(weight.size(0) - 1))
                     .append("."));
   }

@@ -116,7 +116,7 @@ at::Tensor QuestionAnswering::logits(const Batch& batch) {
 at::Tensor QuestionAnswering::loss_of(const Batch& batch) {
   if (batch.targets.dim() != 2 || batch.targets.size(0) != batch.tokens.size(0) ||
       batch.targets.size(1) != 2) {
-    throw Error("Targets of question answering are given as (batch, 2).");
+    throw Error("Targets of question answering must have the shape (batch, 2).");
   }
   return loss_of_logits(logits(batch), batch.targets);
 }

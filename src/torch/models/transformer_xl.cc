@@ -55,19 +55,21 @@ namespace {
 
 void check(const TransformerXLOptions& o) {
   if (o.vocabulary < 1 || o.width < 2 || o.heads < 1 || o.hidden < 1 || o.layers < 0) {
-    throw Error("A Transformer-XL has at least one token, head and hidden unit, and a width of 2.");
+    throw Error(
+        "A Transformer-XL needs at least one token, head and hidden unit, and a width of at least "
+        "2.");
   }
   if (o.width % o.heads != 0 || o.width % 2 != 0) {
     throw Error(std::string("The width of a Transformer-XL is ")
                     .append(std::to_string(o.width))
-                    .append("; it is even and a multiple of the heads, ")
+                    .append("; it must be even and a multiple of the heads, ")
                     .append(std::to_string(o.heads))
                     .append("."));
   }
   if (o.memory < 0) {
     throw Error(std::string("The memory of a Transformer-XL is ")
                     .append(std::to_string(o.memory))
-                    .append(" tokens; it is at least 0."));
+                    .append(" tokens; it must be at least 0."));
   }
 }
 
@@ -94,12 +96,13 @@ TransformerXL::TransformerXL(const TransformerXLOptions& options) : options_(opt
 }
 
 at::Tensor TransformerXL::rows(const at::Tensor& tokens, Memory* memory) {
-  if (tokens.dim() != 2) throw Error("Tokens are given as (time, batch).");
+  if (tokens.dim() != 2) throw Error("Tokens must have the shape (time, batch).");
   const std::int64_t time = tokens.size(0), batch = tokens.size(1);
   const std::int64_t remembered =
       memory == nullptr || memory->empty() ? 0 : memory->front().size(0) / batch;
   if (remembered > 0 && memory->front().size(0) != remembered * batch)
-    throw Error("The memory of a Transformer-XL is of another batch size; forget() it first.");
+    throw Error(
+        "The memory of the Transformer-XL has a different batch size; call forget() first.");
   at::Tensor x = emb_->forward(tokens.reshape({time * batch})) * std::sqrt(options_.width);
   const at::Tensor positions = drop_positions_->forward(
       falling_positions(remembered + time, options_.width).to(x.scalar_type()));

@@ -26,7 +26,7 @@ void put(OutputArchive& archive, const char* key, const V& value) {
 c10::IValue get(InputArchive& archive, const char* key) {
   c10::IValue value;
   if (!archive.try_read(key, value))
-    throw Error(std::string("the file is no saved optimiser of medgrad, or damaged: '")
+    throw Error(std::string("the file is not a saved optimiser of medgrad, or is damaged: '")
                     .append(key)
                     .append("' is missing."));
   return value;
@@ -86,10 +86,10 @@ ParameterState get_state(InputArchive& archive, const Tensor& w) {
     Tensor saved;
     if (!archive.try_read(key, saved)) return;
     if (saved.sizes() != w.sizes())
-      throw Error("a saved parameter has another shape than the one in its place here.");
+      throw Error("a saved parameter has a different shape from the parameter here.");
     to = zeros_for(w);
     if (saved.scalar_type() != to.scalar_type())
-      throw Error("a saved parameter has another type than the one in its place here.");
+      throw Error("a saved parameter has a different type from the parameter here.");
     to.copy_(saved);
   };
   read("m", state.m);
@@ -128,20 +128,20 @@ void Engine::load(InputArchive& archive, ParamGroups& groups) {
   const std::string kind = get(archive, "medgrad").toStringRef();
   if (kind != kind_)
     throw Error(
-        std::string("the file holds a ").append(kind).append(", not a ").append(kind_).append("."));
+        std::string("the file has a ").append(kind).append(", not a ").append(kind_).append("."));
   if (const auto format = get(archive, "format").toInt(); format != kFormat)
     throw Error(std::string("the saved optimiser has format ")
                     .append(std::to_string(format))
-                    .append("; this version reads 1."));
+                    .append("; this version reads only format 1."));
   if (get(archive, "groups").toInt() != static_cast<std::int64_t>(groups.size()))
-    throw Error("the saved optimiser has another number of parameter groups.");
+    throw Error("the saved optimiser has a different number of parameter groups.");
   std::vector<SavedGroup> saved;
   for (std::size_t k = 0; k < groups.size(); ++k) {
     InputArchive group = nested(archive, numbered("group", k));
     saved.push_back(get_group(group, options_of(groups[k])));
     const std::vector<Tensor>& params = groups[k].params();
     if (get(group, "parameters").toInt() != static_cast<std::int64_t>(params.size()))
-      throw Error("the saved optimiser has another number of parameters.");
+      throw Error("the saved optimiser has a different number of parameters.");
     for (std::size_t i = 0; i < params.size(); ++i) {
       InputArchive entry;
       const bool there = group.try_read(numbered("parameter", i), entry);

@@ -101,7 +101,8 @@ bool is_fusable(const Unit& unit, bool with_v) {
 const GroupOptions& Engine::options_of(const ::torch::optim::OptimizerParamGroup& group) {
   const auto* options = dynamic_cast<const GroupOptions*>(&group.options());
   if (options == nullptr)
-    throw Error("a parameter group has options of another optimiser; give it those of this one.");
+    throw Error(
+        "a parameter group has the options of another optimiser; give it options of this one.");
   return *options;
 }
 
@@ -143,7 +144,7 @@ const Slot& Engine::slot_at(const Unit& unit, std::size_t index) {
 void Engine::refuse(const Slot& slot) const {
   throw Error(std::string("the gradient of ")
                   .append(name_of(slot))
-                  .append(" has a component that is NaN or Inf (or its weights have); the step was "
+                  .append(" or its weights have a component that is NaN or Inf; the step was "
                           "not taken."));
 }
 
@@ -167,7 +168,8 @@ std::vector<Unit> Engine::units(const ParamGroups& groups, bool with_undefined) 
     if (mine && (units[*mine].options->method_line() != options.method_line() ||
                  units[*mine].options->tau() != options.tau()))
       throw Error(
-          "groups of scope global are one vector and need the same method; give them one, or "
+          "groups of scope global form one vector and need the same method; give them one method, "
+          "or "
           "scope group.");
     for (std::size_t i = 0; i < groups[k].params().size(); ++i) {
       const Tensor& w = groups[k].params()[i];
@@ -178,7 +180,7 @@ std::vector<Unit> Engine::units(const ParamGroups& groups, bool with_undefined) 
       slot.index = i;
       if (g.defined() && g.is_sparse())
         throw Error(name_of(slot).append(
-            " has a sparse gradient, of which a median of all components makes no sense; make it "
+            " has a sparse gradient, for which a median of all components makes no sense; make it "
             "dense (for an embedding: sparse(false))."));
       const double sign = s.maximize ? -1 : 1;
       slot.eta = sign * s.lr;

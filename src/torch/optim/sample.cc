@@ -16,7 +16,8 @@ std::size_t rows_wanted(const ParamGroups& groups) {
     const auto& options = dynamic_cast<const SampleMedianSGDOptions&>(Engine::options_of(group));
     if (n != 0 && options.n() != n)
       throw Error(
-          "the groups ask for different numbers of gradients per step; n must be the same.");
+          "the groups have different numbers of gradients per step; n must be the same for all of "
+          "them.");
     n = options.n();
   }
   return n;
@@ -72,7 +73,7 @@ void SampleMedianSGD::observe() {
   Samples& s = *samples_;
   if (s.taken == 0) s.n = rows_wanted(param_groups_);
   if (s.taken == s.n)
-    throw Error("all gradients of this step have been observed; step() comes next.");
+    throw Error("all gradients of this step have been observed; call step() next.");
   if (s.taken == 0) {
     s.units = engine().units(param_groups_, true);
     std::int64_t d = 0;

@@ -48,10 +48,10 @@ void Scheduler::load(::torch::serialize::InputArchive& archive) {
   c10::IValue t;
   Tensor lr, tau;
   if (!archive.try_read("t", t) || !archive.try_read("lr", lr) || !archive.try_read("tau", tau))
-    throw Error("the file holds no saved scheduler of medgrad.");
+    throw Error("the file has no saved scheduler of medgrad.");
   const auto groups = static_cast<std::int64_t>(lr_.size());
   if (lr.numel() != groups || tau.numel() != groups)
-    throw Error("the saved scheduler has another number of parameter groups.");
+    throw Error("the saved scheduler has a different number of parameter groups.");
   t_ = static_cast<std::uint64_t>(t.toInt());
   lr_.assign(lr.data_ptr<double>(), lr.data_ptr<double>() + groups);
   tau_.assign(tau.data_ptr<double>(), tau.data_ptr<double>() + groups);
