@@ -61,7 +61,7 @@ class Aggregate final : public Command {
   void run_on(const Matrix<T>& matrix, const SampleMethod& method, NonFinite non_finite,
               const Common& common) const {
     const std::size_t n = matrix.n(), d = matrix.d();
-    check_rows(method, n);
+    with_option_names([&] { validate(method, n); });
     std::vector<std::string> notes(matrix.notes().begin(), matrix.notes().end());
     const std::vector<double> weights = read_weights(n, notes);
     const std::vector<T> center = read_center<T>(d, notes);
@@ -99,15 +99,6 @@ class Aggregate final : public Command {
     return files_.size() == 1 ? first : first + " and the other files";
   }
 
-  // Parameters that do not go with so many rows, in the words of the command.
-  void check_rows(const SampleMethod& method, std::size_t n) const {
-    try {
-      validate(method, n);
-    } catch (const Error& error) {
-      throw Error("--" + std::string(error.what()));  // "f is 3; with 4 rows …"
-    }
-  }
-
   [[nodiscard]] std::vector<double> read_weights(std::size_t n,
                                                  std::vector<std::string>& notes) const {
     if (weights_.empty()) return {};
@@ -139,16 +130,13 @@ class Aggregate final : public Command {
                              const SampleOptions<T>& options, std::span<T> result) const {
     try {
       return aggregate<T>(method, matrix.rows(), result, options);
+    } catch (const NonFiniteInput& error) {
+      throw Error(non_finite_sentence(matrix.where(error.row()), error.index(),
+                                      static_cast<double>(matrix.row(error.row())[error.index()]),
+                                      "use --non-finite robust to aggregate anyway",
+                                      matrix.columns()));
     } catch (const Error& error) {
-      if (options.non_finite == NonFinite::robust) throw Error(source() + ": " + error.what());
-      for (std::size_t i = 0; i < matrix.n(); ++i) {
-        if (const auto bad = first_non_finite(matrix.row(i))) {
-          throw Error(
-              non_finite_sentence(matrix.where(i), *bad, static_cast<double>(matrix.row(i)[*bad]),
-                                  "use --non-finite robust to aggregate anyway", matrix.columns()));
-        }
-      }
-      throw;
+      throw error.at(source());
     }
   }
 

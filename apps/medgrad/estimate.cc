@@ -134,13 +134,10 @@ class Estimate final : public Command {
                          const RowReader& reader) {
     try {
       return estimator.update(row);
-    } catch (const Error&) {
-      // Lengths agree, so it is a number that is not finite; say where it is.
-      const auto bad = first_non_finite(std::span<const T>(row));
-      if (!bad) throw;
-      throw Error(non_finite_sentence(reader.where(), *bad, static_cast<double>(row[*bad]),
-                                      "use --non-finite robust to continue anyway",
-                                      reader.columns()));
+    } catch (const NonFiniteInput& error) {
+      throw Error(non_finite_sentence(
+          reader.where(), error.index(), static_cast<double>(row[error.index()]),
+          "use --non-finite robust to continue anyway", reader.columns()));
     }
   }
 

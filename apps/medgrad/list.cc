@@ -27,6 +27,7 @@ struct Item {
 struct Section {
   std::string name, title, intro;
   std::vector<Item> items;
+  const char* dashes = "--";  // before the names of parameters, where they are options
 };
 
 template <class Made>
@@ -95,6 +96,9 @@ std::vector<Section> sections() {
       {"optimizers", "Optimisers",
        "Methods in experiments: an estimate m of the gradient, then w <- w - eta m.",
        items_of(optimizers())},
+      {"schedules", "Schedules",
+       "Of a learning rate or of tau, over the T steps of a run: cosine:value=0.1:warmup=100.",
+       items_of(schedules()), ""},
       {"experiments", "Experiments", "medgrad reproduce NAME runs one; --print shows its file.",
        experiment_items()},
       {"tasks", "Language tasks",
@@ -107,14 +111,16 @@ Json json_of(const Item& item) {
   for (const Parameter& p : item.parameters) {
     parameters.push_back({{"name", p.name},
                           {"meaning", p.meaning},
-                          {"range", p.range()},
+                          {"range", p.range_text()},
                           {"required", p.required()},
                           {"default", p.required() ? Json(nullptr) : json_number(p.fallback)},
-                          {"min", json_number(p.min)},
-                          {"max", json_number(p.max)},
-                          {"min_open", p.min_open},
-                          {"max_open", p.max_open},
-                          {"integer", p.integer}});
+                          {"min", json_number(p.range.min)},
+                          {"max", json_number(p.range.max)},
+                          {"min_open", p.range.min_open},
+                          {"max_open", p.range.max_open},
+                          {"integer", p.range.whole}});
+    if (p.words.size() > 0)
+      parameters.back()["words"] = std::vector<std::string>(p.words.begin(), p.words.end());
   }
   return {{"name", item.name},
           {"aliases", item.alias_list},
@@ -141,7 +147,7 @@ void print_text(const std::vector<Section>& chosen) {
       std::cout << "    " << wrapped(item.meaning, 4) << "\n";
       if (!item.formula.empty()) std::cout << "    " << wrapped(item.formula, 4) << "\n";
       for (const Parameter& p : item.parameters)
-        std::cout << "    --" << p.name << "  " << wrapped(describe(p), 8) << "\n";
+        std::cout << "    " << section.dashes << p.name << "  " << wrapped(describe(p), 8) << "\n";
     }
     std::cout << (&section == &chosen.back() ? "" : "\n");
   }
@@ -164,8 +170,8 @@ void print_markdown(const std::vector<Section>& chosen) {
     for (const Item& item : section.items) {
       std::string parameters;
       for (const Parameter& p : item.parameters) {
-        parameters +=
-            (parameters.empty() ? "`--" : "; `--") + std::string(p.name) + "` " + cell(describe(p));
+        parameters += std::string(parameters.empty() ? "`" : "; `") + section.dashes +
+                      std::string(p.name) + "` " + cell(describe(p));
       }
       std::cout << "| `" << item.name << "`"
                 << (item.aliases.empty() ? "" : " (also " + item.aliases + ")") << " | "
@@ -179,18 +185,17 @@ class List final : public Command {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view summary() const override {
-    return "list all methods, distances, aggregators, noises, optimizers, experiments and tasks, "
+    return "list all methods, distances, aggregators, noises, optimizers, schedules, experiments "
+           "and tasks, "
            "with formulas, parameters and defaults";
   }
-  std::string_view usage() const override {
-    return "[methods|distances|aggregators|noises|optimizers|experiments|tasks] [options]";
-  }
+  std::string_view usage() const override { return "[WHAT] [options]"; }
   void declare(Options& options) override {
-    options.argument(
-        "WHAT", what_,
-        "methods, distances, aggregators, noises, optimizers, experiments or tasks (default: all)");
+    options.argument("WHAT", what_,
+                     "methods, distances, aggregators, noises, optimizers, schedules, experiments "
+                     "or tasks (default: all)");
     options.offer("WHAT", {"methods", "distances", "aggregators", "noises", "optimizers",
-                           "experiments", "tasks"});
+                           "schedules", "experiments", "tasks"});
     options.value("--format", format_, "F", "text (default), json or markdown");
     options.offer("--format", {"text", "json", "markdown"});
   }
@@ -199,9 +204,9 @@ class List final : public Command {
     check_word("--format", format_, {"text", "json", "markdown"});
     std::vector<Section> chosen = sections();
     if (!what_.empty()) {
-      check_word(
-          "what to list", what_,
-          {"methods", "distances", "aggregators", "noises", "optimizers", "experiments", "tasks"});
+      check_word("what to list", what_,
+                 {"methods", "distances", "aggregators", "noises", "optimizers", "schedules",
+                  "experiments", "tasks"});
       std::erase_if(chosen, [this](const Section& section) { return section.name != what_; });
     }
     if (format_ == "json") {

@@ -16,8 +16,10 @@ std::string text_of(double value) {
 }
 
 std::string describe(const Parameter& parameter) {
-  return std::string(parameter.meaning) + " (" + parameter.range() + "; " +
-         (parameter.required() ? "required" : "default " + text_of(parameter.fallback)) + ")";
+  return std::string(parameter.meaning) + " (" + parameter.range_text() + "; " +
+         (parameter.required() ? "required"
+                               : "default " + parameter.value_text(parameter.fallback)) +
+         ")";
 }
 
 template <class Made>
@@ -45,23 +47,37 @@ const Entry<Made>& MethodChoice<Made>::entry() const {
       names += (names.empty() ? "" : ", ") + std::string(e.name);
     throw Error(kind_ + " is missing; it must be one of " + names + ".");
   }
-  return find_(name_);
+  return find_(parse_method_text(name_).name);
+}
+
+template <class Made>
+ParameterTexts MethodChoice<Made>::texts() const {
+  ParameterTexts all = parse_method_text(name_).parameters;
+  for (const auto& [name, text] : given_) {
+    if (text.empty()) continue;
+    if (!all.emplace(name, text).second)
+      throw Error("'" + name_ + "' and --" + name + " both give " + name + "; give it once.");
+  }
+  return all;
+}
+
+template <class Made>
+bool MethodChoice<Made>::given(std::string_view parameter) const {
+  return texts().contains(parameter);
 }
 
 template <class Made>
 Made MethodChoice<Made>::make() const {
   const Entry<Made>& chosen = entry();
-  ParameterValues values;
-  for (const auto& [name, text] : given_)
-    if (!text.empty()) values.emplace(name, to_number("--" + name, text));
-  return chosen.make(values);
+  return with_option_names(
+      [&] { return chosen.make(read_parameters(chosen.name, chosen.parameters, texts())); });
 }
 
 template <class Made>
 std::string MethodChoice<Made>::help() const {
   std::string text;
   if (!name_.empty()) {
-    const Entry<Made>& chosen = find_(name_);
+    const Entry<Made>& chosen = entry();
     std::vector<TextRow> rows = {{"formula", std::string(chosen.formula)}};
     std::string aliases;
     for (const std::string_view alias : chosen.aliases)

@@ -1,4 +1,4 @@
-// A METHOD argument with its parameters, all from the registry.
+// A METHOD argument with its parameters, all from the registry: vclip --tau 0.1, or vclip:tau=0.1.
 #pragma once
 
 #include <map>
@@ -18,6 +18,16 @@ namespace medgrad::app {
 // A number as in messages: "0.1", "inf".
 [[nodiscard]] std::string text_of(double value);
 
+// Runs `make`; an Error about a parameter calls it as the command line does: --tau.
+template <class Make>
+auto with_option_names(Make&& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    throw error.called("--" + error.subject());
+  }
+}
+
 template <class Made>
 class MethodChoice {
  public:
@@ -31,15 +41,14 @@ class MethodChoice {
   [[nodiscard]] Made make() const;
   [[nodiscard]] const Entry<Made>& entry() const;
   // Was the parameter of that name given?
-  [[nodiscard]] bool given(std::string_view parameter) const {
-    const auto found = given_.find(parameter);
-    return found != given_.end() && !found->second.empty();
-  }
+  [[nodiscard]] bool given(std::string_view parameter) const;
   // All members with their parameters, or all about the one that was named.
   [[nodiscard]] std::string help() const;
 
  private:
   [[nodiscard]] std::vector<TextRow> parameter_rows() const;
+  // Those that were given, with the name or as options.
+  [[nodiscard]] ParameterTexts texts() const;
 
   std::string kind_;
   std::span<const Entry<Made>> entries_;

@@ -118,14 +118,15 @@ std::string Noise::details() const {
 NoiseModel Noise::model() const {
   if (elliptical_ && !model_.empty())
     throw Error("--elliptical and --model both name the noise; give one of them.");
-  const Entry<NoiseModel>& entry = find_noise(elliptical_      ? "elliptical"
-                                              : model_.empty() ? "stable"
-                                                               : model_);
-  ParameterValues values;
-  for (const auto& [name, text] : given_)
-    if (!text.empty()) values.emplace(name, to_number("--" + name, text));
-  if (entry.name == "stable") values["form"] = form_ == "S1" ? 1 : 0;
-  return entry.make(values);
+  MethodText text = parse_method_text(elliptical_      ? "elliptical"
+                                      : model_.empty() ? "stable"
+                                                       : model_);
+  const Entry<NoiseModel>& entry = find_noise(text.name);
+  for (const auto& [name, given] : given_)
+    if (!given.empty()) text.parameters.insert_or_assign(name, given);
+  if (entry.find("form") != nullptr) text.parameters.try_emplace("form", form_);
+  return with_option_names(
+      [&] { return entry.make(read_parameters(entry.name, entry.parameters, text.parameters)); });
 }
 
 // Rows in blocks: constant memory however many there are. The numbers depend on the seed, the
@@ -184,7 +185,8 @@ std::vector<double> Noise::points(bool probabilities, const Common& common) cons
 }
 
 void Noise::evaluate(const Function& function, const Common& common) const {
-  if (elliptical_ || (!model_.empty() && find_noise(model_).name != "stable"))
+  if (elliptical_ ||
+      (!model_.empty() && find_noise(parse_method_text(model_).name).name != "stable"))
     throw Error("noise " + action_ +
                 " is only for stable noise; leave out --model and --elliptical.");
   const Stable law(std::get<StableParameters>(model()));

@@ -17,12 +17,12 @@ namespace {
 constexpr double kRequired = std::numeric_limits<double>::quiet_NaN();
 
 double required(const Parameter& parameter, const std::string& text, std::string_view command) {
-  const std::string option = "--" + std::string(parameter.name);
-  if (text.empty())
-    throw Error(std::string(command) + " needs " + option + " (" + parameter.range() + ").");
-  const double value = to_number(option, text);
-  parameter.check(value);
-  return value;
+  return with_option_names([&] {
+    ParameterTexts given;
+    if (!text.empty()) given.emplace(parameter.name, text);
+    const std::span one(&parameter, 1);
+    return complete(command, one, read_parameters(command, one, given)).begin()->second;
+  });
 }
 
 // Reads rows, applies `map` to each in place, writes them.
@@ -74,8 +74,7 @@ class Prox final : public Command {
   }
 
  private:
-  static constexpr Parameter kTau = {"tau",     "step size", kRequired, 0,
-                                     kInfinity, true,        true,      false};
+  static constexpr Parameter kTau = {"tau", "step size", range::positive, kRequired};
 
   MethodChoice<AnyDistance> distance_{"DISTANCE", distances(), find_distance};
   std::string tau_, file_;
@@ -105,10 +104,9 @@ class Project final : public Command {
   }
 
  private:
-  static constexpr Parameter kQ = {
-      "q", "exponent of the norm", kRequired, 1, kInfinity, false, false, false};
-  static constexpr Parameter kRadius = {
-      "radius", "radius of the ball", kRequired, 0, kInfinity, false, true, false};
+  static constexpr Parameter kQ = {"q", "exponent of the norm", range::exponent, kRequired};
+  static constexpr Parameter kRadius = {"radius", "radius of the ball", range::non_negative,
+                                        kRequired};
 
   std::string q_, radius_, file_;
   RowOutput output_;

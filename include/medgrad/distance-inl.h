@@ -9,8 +9,10 @@
 namespace medgrad {
 namespace internal {
 
-// Forwards what D has. What it lacks is never called: OnlineEstimator and the free functions ask
-// has_prox / has_subgradient first, when options are validated.
+[[noreturn]] void fail_missing(std::string_view distance, std::string_view operation,
+                               bool is_double);
+
+// Forwards what D has, and throws for what it lacks.
 template <class D>
 class WrappedDistance final : public AnyDistance::Custom {
  public:
@@ -36,15 +38,37 @@ class WrappedDistance final : public AnyDistance::Custom {
   bool has_subgradient(bool is_double) const override {
     return is_double ? HasSubgradient<D, double> : HasSubgradient<D, float>;
   }
+  std::string_view name() const override {
+    if constexpr (Described<D>) {
+      return D::about.name;
+    } else {
+      return {};
+    }
+  }
+  std::string description() const override {
+    if constexpr (Described<D>) {
+      return describe(d_);
+    } else {
+      return "unnamed";
+    }
+  }
 
  private:
   template <class T>
   void prox_of(double tau, std::span<const T> x, std::span<T> out) const {
-    if constexpr (Distance<D, T>) d_.prox(tau, x, out);
+    if constexpr (Distance<D, T>) {
+      d_.prox(tau, x, out);
+    } else {
+      fail_missing(name(), "prox", std::is_same_v<T, double>);
+    }
   }
   template <class T>
   void subgradient_of(std::span<const T> x, std::span<T> out) const {
-    if constexpr (HasSubgradient<D, T>) d_.subgradient(x, out);
+    if constexpr (HasSubgradient<D, T>) {
+      d_.subgradient(x, out);
+    } else {
+      fail_missing(name(), "subgradient", std::is_same_v<T, double>);
+    }
   }
   template <class T>
   double value_of(std::span<const T> x) const {
@@ -61,7 +85,8 @@ class WrappedDistance final : public AnyDistance::Custom {
 }  // namespace internal
 
 template <class D>
-requires(Distance<D, float> || Distance<D, double>) AnyDistance::AnyDistance(D d)
+requires(!AnyDistance::Built::has<D> &&
+         (Distance<D, float> || Distance<D, double>)) AnyDistance::AnyDistance(D d)
     : distance_(std::shared_ptr<const Custom>(
           std::make_shared<internal::WrappedDistance<D>>(std::move(d)))) {}
 

@@ -1,36 +1,31 @@
-// Distances: what "close" means when a gradient is tracked.
+// Any distance: those of the library (distances.h), or a type of one's own.
 //
-// The tracked vector m minimises E D(m - g) over the noisy gradients g (paper, eq.
-// gradient-learning). D decides what m is: the mean for Squared, the componentwise median for L1,
-// the geometric median for L2, and something in between for Huber. A distance is used through its
-// proximal operator
+// A distance of one's own is any type with a prox. Give it a name and list its parameters as
+// description.h shows, and they become part of what is saved: without a name it can be used, but
+// not saved, since nothing would tell its state from that of another distance.
 //
-//     prox_{tau D}(x) = argmin_y  tau D(y) + 1/2 |y - x|^2,
-//
-// and for a norm |.|_p that operator is  x - Proj_{B_q(0,tau)}(x)  with 1/p + 1/q = 1, the
-// projection onto the ball of the dual norm (Moreau). Clipping *is* that projection.
-//
-// All functions take finite input of float or double, of any length including zero; `out` may be
-// the same span as `x`. Entries up to the largest finite number and down to denormals are handled:
-// sums of squares are accumulated in double and in ranges that neither overflow nor underflow.
-// Options are validated at construction; functions neither throw nor allocate.
+//     struct Pseudohuber {
+//       static constexpr medgrad::About about{"pseudohuber", "sqrt(1 + |x|^2) - 1", "smooth"};
+//       static constexpr auto fields() { return std::tuple(); }
+//       void prox(double tau, std::span<const double> x, std::span<double> out) const;
+//     };
+//     medgrad::ProximalPoint method{Pseudohuber{}, 0.1};
 #pragma once
 
 #include <concepts>
-#include <limits>
 #include <memory>
+#include <ranges>
 #include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
+
+#include "medgrad/distance_list.h"
 
 namespace medgrad {
 
 class ThreadPool;
-
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-template <class T>
-concept Real = std::same_as<T, float> || std::same_as<T, double>;
 
 // What any distance must offer: its proximal operator, for the element type it is used with.
 template <class D, class T>
@@ -56,96 +51,18 @@ concept Norm = HasValue<D, T> &&
   d.project_dual(r, x, out);
 };
 
-// D(x) = 1/2 |x|_2^2.   prox = x / (1 + tau).   subgradient = x.   Tracks the mean: momentum.
-struct Squared {
-  template <Real T>
-  [[nodiscard]] double value(std::span<const T> x) const;
-  template <Real T>
-  void prox(double tau, std::span<const T> x, std::span<T> out) const;
-  template <Real T>
-  void subgradient(std::span<const T> x, std::span<T> out) const;
+namespace internal {
+template <class Variant, class Type>
+struct Appended;
+template <class... A, class Type>
+struct Appended<std::variant<A...>, Type> {
+  using type = std::variant<A..., Type>;
+  template <class D>
+  static constexpr bool has = (std::is_same_v<D, A> || ...);
 };
+}  // namespace internal
 
-// D(x) = |x|_1.   prox = x - clamp(x, -tau, tau).   subgradient = sign(x), sign(0) = 0.
-// Tracks the componentwise median: CClip (paper, cor. L1).
-struct L1 {
-  template <Real T>
-  [[nodiscard]] double value(std::span<const T> x) const;
-  template <Real T>
-  void prox(double tau, std::span<const T> x, std::span<T> out) const;
-  template <Real T>
-  void subgradient(std::span<const T> x, std::span<T> out) const;
-  template <Real T>
-  void project_dual(double radius, std::span<const T> x, std::span<T> out) const;
-};
-
-// D(x) = |x|_2.   prox = x - tau x / max(tau, |x|).   subgradient = x / |x|, and 0 at 0.
-// Tracks the geometric median: VClip (paper, cor. L2).
-struct L2 {
-  template <Real T>
-  [[nodiscard]] double value(std::span<const T> x) const;
-  template <Real T>
-  void prox(double tau, std::span<const T> x, std::span<T> out) const;
-  template <Real T>
-  void subgradient(std::span<const T> x, std::span<T> out) const;
-  template <Real T>
-  void project_dual(double radius, std::span<const T> x, std::span<T> out) const;
-};
-
-// D(x) = |x|_p for 1 <= p <= infinity.   prox = x - Proj_{B_q(0,tau)}(x)  (paper, prop. pnormview).
-// subgradient = sign(x) |x|^{p-1} / |x|_p^{p-1}; for p = infinity the sign at the largest entries,
-// divided by their number; 0 at 0.
-class Lp {
- public:
-  explicit Lp(double p);  // throws Error unless 1 <= p
-  [[nodiscard]] double p() const { return p_; }
-  [[nodiscard]] double q() const;  // the dual exponent, 1/p + 1/q = 1
-
-  template <Real T>
-  [[nodiscard]] double value(std::span<const T> x) const;
-  template <Real T>
-  void prox(double tau, std::span<const T> x, std::span<T> out) const;
-  template <Real T>
-  void subgradient(std::span<const T> x, std::span<T> out) const;
-  template <Real T>
-  void project_dual(double radius, std::span<const T> x, std::span<T> out) const;
-
- private:
-  double p_;
-};
-
-// D(x) = 1/2 |x|^2 where |x| <= mu, else mu |x| - mu^2/2, with |.| the 2-norm; the paper's scaling,
-// mu times Beck's.   prox = (1 - mu tau / max(|x|, mu (1 + tau))) x.   subgradient = min(1, mu/|x|)
-// x. Momentum for small increments, VClip for large ones (paper, cor. huber).
-class Huber {
- public:
-  explicit Huber(double mu);  // throws Error unless 0 < mu < infinity
-  [[nodiscard]] double mu() const { return mu_; }
-
-  template <Real T>
-  [[nodiscard]] double value(std::span<const T> x) const;
-  template <Real T>
-  void prox(double tau, std::span<const T> x, std::span<T> out) const;
-  template <Real T>
-  void subgradient(std::span<const T> x, std::span<T> out) const;
-
- private:
-  double mu_;
-};
-
-// The closest point to x in the ball { y : |y|_q <= radius }, 1 <= q <= infinity.
-// q = infinity and 2 in closed form; q = 1 by a safeguarded Newton search for the threshold, linear
-// time in expectation; 1 < q < infinity by a safeguarded root find to 1e-12 relative.
-template <Real T>
-void project_ball(double q, double radius, std::span<const T> x, std::span<T> out);
-
-// |x|_p for 1 <= p <= infinity, right for entries of any finite size; infinity only where the norm
-// itself exceeds the largest double.
-template <Real T>
-[[nodiscard]] double norm(double p, std::span<const T> x);
-
-// Any distance, chosen at run time: one of the above, or a type of the user's that models Distance
-// for float, double or both. Cheap to copy; user-defined distances are shared.
+// Any distance, chosen at run time. Cheap to copy; user-defined distances are shared.
 class AnyDistance {
  public:
   // What a user-defined distance looks like from inside.
@@ -160,29 +77,33 @@ class AnyDistance {
     virtual double value(std::span<const double> x) const = 0;
     virtual bool has_prox(bool is_double) const = 0;
     virtual bool has_subgradient(bool is_double) const = 0;
+    virtual std::string_view name() const = 0;    // empty where it has none
+    virtual std::string description() const = 0;  // name and parameters, as describe() has them
   };
-  using Variant = std::variant<Squared, L1, L2, Lp, Huber, std::shared_ptr<const Custom>>;
+  using Built = internal::Appended<BuiltInDistance, std::shared_ptr<const Custom>>;
+  using Variant = Built::type;
 
-  AnyDistance(Squared d) : distance_(d) {}  // NOLINT(google-explicit-constructor)
-  AnyDistance(L1 d) : distance_(d) {}       // NOLINT(google-explicit-constructor)
-  AnyDistance(L2 d) : distance_(d) {}       // NOLINT(google-explicit-constructor)
-  AnyDistance(Lp d) : distance_(d) {}       // NOLINT(google-explicit-constructor)
-  AnyDistance(Huber d) : distance_(d) {}    // NOLINT(google-explicit-constructor)
   template <class D>
-  requires(Distance<D, float> || Distance<D, double>)
+  requires(Built::has<D>) AnyDistance(D d)  // NOLINT(google-explicit-constructor)
+      : distance_(std::move(d)) {}
+  template <class D>
+  requires(!Built::has<D> && (Distance<D, float> || Distance<D, double>))
       AnyDistance(D d);  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] const Variant& variant() const { return distance_; }
-  [[nodiscard]] std::string_view name() const;  // "squared", "l1", …, "custom"
+  // "squared", "l1", …; that of a user-defined distance, "unnamed" where it has none.
+  [[nodiscard]] std::string_view name() const;
+  [[nodiscard]] bool is_named() const;
 
-  // False only for user-defined distances that lack the operation for the element type.
+  // False only for user-defined distances that lack the operation for the element type; calling it
+  // all the same throws Error.
   template <Real T>
   [[nodiscard]] bool has_prox() const;
   template <Real T>
   [[nodiscard]] bool has_subgradient() const;
 
   template <Real T>
-  [[nodiscard]] double value(std::span<const T> x) const;
+  [[nodiscard]] double value(std::span<const T> x) const;  // NaN where it has none
   template <Real T>
   void prox(double tau, std::span<const T> x, std::span<T> out) const;
   template <Real T>
@@ -191,6 +112,39 @@ class AnyDistance {
  private:
   Variant distance_;
 };
+
+// "huber mu=1.345".
+[[nodiscard]] std::string describe(const AnyDistance& distance, std::string_view skip = {});
+
+// ---- The same on vectors, arrays and whatever else is contiguous --------------------------------
+
+template <class X>
+concept RealRange = std::ranges::contiguous_range<X> && std::ranges::sized_range<X> &&
+    Real<std::ranges::range_value_t<X>>;
+
+// prox_{tau D}(x) into out; x and out may be the same.
+template <class D, RealRange X, RealRange Out>
+requires Distance<D, std::ranges::range_value_t<X>>
+void prox(const D& distance, double tau, const X& x, Out&& out) {
+  using T = std::ranges::range_value_t<X>;
+  distance.prox(tau, std::span<const T>(x), std::span<T>(out));
+}
+// D(x).
+template <class D, RealRange X>
+requires HasValue<D, std::ranges::range_value_t<X>>
+[[nodiscard]] double value(const D& distance, const X& x) {
+  return distance.value(std::span<const std::ranges::range_value_t<X>>(x));
+}
+template <RealRange X, RealRange Out>
+void project_ball(double q, double radius, const X& x, Out&& out) {
+  using T = std::ranges::range_value_t<X>;
+  project_ball<T>(q, radius, std::span<const T>(x), std::span<T>(out));
+}
+template <RealRange X>
+[[nodiscard]] double norm(double p, const X& x) {
+  using T = std::ranges::range_value_t<X>;
+  return norm<T>(p, std::span<const T>(x));
+}
 
 }  // namespace medgrad
 

@@ -15,11 +15,12 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <tuple>
 #include <variant>
 
 #include "medgrad/distance.h"
-#include "medgrad/error.h"
 #include "medgrad/large_vector.h"
+#include "medgrad/non_finite.h"
 #include "medgrad/rows.h"
 
 namespace medgrad {
@@ -29,12 +30,26 @@ namespace medgrad {
 // m <- g + prox_{tau D}(m - g).  Momentum (Squared, beta = 1/(1+tau)), VClip (L2), CClip (L1),
 // Huber.
 struct ProximalPoint {
+  static constexpr About about{"proximal-point", "m <- g + prox_{tau D}(m - g)",
+                               "a step of the stochastic proximal point method"};
+  static constexpr auto fields() {
+    return std::tuple(part(&ProximalPoint::distance),
+                      field("tau", &ProximalPoint::tau, range::positive, "step size"));
+  }
+
   AnyDistance distance = L2{};
   double tau = 1.0;
 };
 
 // m <- m - tau u,  u in the subdifferential of D at m - g  (paper, eqn. subgradient-step).
 struct Subgradient {
+  static constexpr About about{"subgradient", "m <- m - tau u, u a subgradient of D at m - g",
+                               "a step of the stochastic subgradient method"};
+  static constexpr auto fields() {
+    return std::tuple(part(&Subgradient::distance),
+                      field("tau", &Subgradient::tau, range::positive, "step size"));
+  }
+
   AnyDistance distance = L1{};
   double tau = 1.0;
 };
@@ -42,45 +57,39 @@ struct Subgradient {
 // m <- beta m + (1 - beta) min(1, c/|g|) g: momentum over clipped gradients, which tracks the
 // Catoni-Giulini mean (paper, eqn. clipped-sgdm).
 struct ClippedMean {
+  static constexpr About about{"clipped-mean",
+                               "m <- beta m + (1-beta) min(1, clip/|g|) g",
+                               "momentum over clipped vectors: tracks the Catoni-Giulini mean",
+                               {"clipped-sgd"}};
+  static constexpr auto fields() {
+    return std::tuple(
+        field("beta", &ClippedMean::beta, range::decay, "momentum coefficient"),
+        field("clip", &ClippedMean::clip, range::positive, "largest norm that passes unchanged"));
+  }
+
   double beta = 0.9;
   double clip = 1.0;
 };
 
 using OnlineMethod = std::variant<ProximalPoint, Subgradient, ClippedMean>;
 
-// Throws Error unless tau, beta and clip are in range (0 < tau < inf, 0 <= beta < 1, 0 < clip <
-// inf) and the distance has the operation the method needs for element type T.
+// Throws Error unless every parameter is in its range and the distance has the operation the method
+// needs for element type T.
 template <Real T>
 void validate(const OnlineMethod& method);
 
-// tau of a method; 0 for ClippedMean, which has none, and which set_tau() leaves alone. set_tau()
-// throws Error unless 0 < tau < inf.
+// tau of a method; 0 where it has none, and there set_tau() changes nothing. set_tau() throws Error
+// unless 0 < tau < inf.
 [[nodiscard]] double tau_of(const OnlineMethod& method);
 void set_tau(OnlineMethod& method, double tau);
-// Everything else about it, in one line: what two methods of equal lines remember can be exchanged.
-[[nodiscard]] std::string describe(const OnlineMethod& method);
-
-// What a non-finite component of g means.
-enum class NonFinite : std::uint8_t {
-  reject,  // an Error that names the index; m and w are left as they were
-  robust,  // NaN is a missing observation and leaves its component of m as it was; +-Inf counts as
-           // the largest finite number of its sign. Both are counted.
-};
+// Everything but tau, in one line: what two methods of equal lines remember can be exchanged.
+// Throws Error for a distance of one's own that has no name: nothing would tell it from another.
+[[nodiscard]] std::string state_line(const OnlineMethod& method);
 
 enum class Start : std::uint8_t {
   warm,  // m is carried from step to step
   cold,  // m is taken as 0 before every step: L2 becomes gradient clipping, L1 with subgradients
          // sign-SGD
-};
-
-// The Error of NonFinite::reject: which component it was, counted from 0.
-class NonFiniteInput : public Error {
- public:
-  NonFiniteInput(const std::string& sentence, std::size_t index) : Error(sentence), index_(index) {}
-  [[nodiscard]] std::size_t index() const { return index_; }
-
- private:
-  std::size_t index_;
 };
 
 // What a step saw. All of it falls out of the step itself.

@@ -20,6 +20,16 @@ namespace medgrad {
 // L = I every marginal is Stable(alpha, 0, scale), but large entries come together; alpha = 2 is
 // N(0, 2 scale^2 L L').
 struct EllipticalStable {
+  static constexpr About about{"elliptical",
+                               "X = sqrt(A) G, A positive stable, G ~ N(0, I)",
+                               "stable vectors whose large entries come together",
+                               {"elliptical-stable", "sub-gaussian"}};
+  static constexpr auto fields() {
+    return std::tuple(required("alpha", &EllipticalStable::alpha, kTailIndex, kTailIndexMeaning),
+                      field("scale", &EllipticalStable::scale, range::positive, kScaleMeaning),
+                      part(&EllipticalStable::cholesky));
+  }
+
   double alpha = 2;                   // 0 < alpha <= 2
   double scale = 1;                   // > 0
   std::vector<double> cholesky = {};  // L, d x d, row by row, lower triangular; empty stands for I
@@ -29,26 +39,69 @@ struct EllipticalStable {
 
 // N(0, scale^2).
 struct Gaussian {
+  static constexpr About about{
+      "gaussian", "N(0, scale^2)", "light tails, for comparison", {"normal"}};
+  static constexpr auto fields() {
+    return std::tuple(field("scale", &Gaussian::scale, range::positive, kScaleMeaning));
+  }
+
   double scale = 1;
 };
 // The ratio of two normals: Stable(1, 0, scale).
 struct Cauchy {
+  static constexpr About about{"cauchy", "f(x) = 1/(pi (1 + x^2))",
+                               "no mean: stable with alpha = 1"};
+  static constexpr auto fields() {
+    return std::tuple(field("scale", &Cauchy::scale, range::positive, kScaleMeaning));
+  }
+
   double scale = 1;
 };
 // Student's t with `df` degrees of freedom (tail index df), times scale.
 struct StudentT {
+  static constexpr About about{"student-t",
+                               "f(x) ~ (1 + x^2/df)^{-(df+1)/2}",
+                               "tails of index df, finite variance for df > 2",
+                               {"student", "t"}};
+  static constexpr auto fields() {
+    return std::tuple(field("df", &StudentT::df, range::positive, "degrees of freedom"),
+                      field("scale", &StudentT::scale, range::positive, kScaleMeaning));
+  }
+
   double df = 3;
   double scale = 1;
 };
 // P(|X| > x) = (1 + x/scale)^-index: Pareto's second kind, which starts at 0. With a random sign,
 // so that its median is 0, or X >= 0.
 struct Pareto {
+  static constexpr About about{"pareto",
+                               "P(|X| > x) = (1 + x)^-index",
+                               "a power law from 0 on, with a random sign",
+                               {"lomax"}};
+  static constexpr auto fields() {
+    return std::tuple(field("index", &Pareto::index, range::positive, "tail index"),
+                      field("scale", &Pareto::scale, range::positive, kScaleMeaning),
+                      choice("symmetric", &Pareto::symmetric, {"false", "true"},
+                             "with a random sign, or X >= 0"));
+  }
+
   double index = 1.5;
   double scale = 1;
   bool symmetric = true;
 };
 // N(0, scale^2) with probability 1 - epsilon, else N(0, (factor scale)^2).
 struct ContaminatedNormal {
+  static constexpr About about{"contaminated-normal",
+                               "(1 - epsilon) N(0, scale^2) + epsilon N(0, (factor scale)^2)",
+                               "Gaussian with a share of gross errors",
+                               {"contaminated"}};
+  static constexpr auto fields() {
+    return std::tuple(
+        field("epsilon", &ContaminatedNormal::epsilon, range::share, "share of gross errors"),
+        field("factor", &ContaminatedNormal::factor, range::positive, "how much wider they are"),
+        field("scale", &ContaminatedNormal::scale, range::positive, kScaleMeaning));
+  }
+
   double epsilon = 0.1;
   double factor = 10;
   double scale = 1;

@@ -20,11 +20,19 @@
 #include "medgrad/estimator.h"
 #include "medgrad/registry.h"
 #include "medgrad/sample.h"
+#include "medgrad/schedule.h"
 
 namespace medgrad {
 
 // m <- online estimator(g), d(m) = m.
 struct OnlineGradient {
+  static constexpr About about{"online", "m <- online estimator(g)", "one gradient per step"};
+  static constexpr auto fields() {
+    return std::tuple(
+        part(&OnlineGradient::method),
+        choice("cold", &OnlineGradient::start, {"false", "true"}, "take m as 0 before every step"));
+  }
+
   OnlineMethod method;
   Start start = Start::warm;
 };
@@ -33,6 +41,18 @@ struct OnlineGradient {
 // approached: that many passes of the proximal point method (distance and tau given) over the n
 // gradients, starting at the last m.
 struct SampleGradient {
+  static constexpr About about{"sample", "m = sample estimator of g_1 ... g_n",
+                               "several gradients per step"};
+  static constexpr auto fields() {
+    return std::tuple(
+        part(&SampleGradient::estimator),
+        field("n", &SampleGradient::n, range::whole(1, 65000),
+              "gradients per step, all at the same w"),
+        field("inexact", &SampleGradient::inexact, range::whole(0, 1e6),
+              "passes of a proximal point method instead of the exact estimate; 0 is exact"),
+        part(&SampleGradient::approach));
+  }
+
   SampleMethod estimator = Median{};
   std::size_t n = 5;
   std::size_t inexact = 0;
@@ -43,12 +63,30 @@ struct SampleGradient {
 // d(m) = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
 // With momentum (Squared, tau = 1/beta1 - 1) that is Adam; with a median-type estimator the first
 // moment withstands outliers, and beta1 = 0 (it has no bias to correct).
+//
+// What tau means depends on the step that follows: in Adam's, m is divided by the size of the
+// gradient, so median_adam() has a smaller one than the online methods (0.1 instead of 1).
 struct AdaptiveGradient {
-  OnlineMethod first = ProximalPoint{Squared{}, 1.0 / 9.0};
+  static constexpr About about{"adaptive", "m <- online estimator(g), step m / (sqrt v + epsilon)",
+                               "Adam's step along any estimate"};
+  static constexpr auto fields() {
+    return std::tuple(
+        part(&AdaptiveGradient::first),
+        field("beta1", &AdaptiveGradient::beta1, range::decay, "decay of the first moment"),
+        field("beta2", &AdaptiveGradient::beta2, range::decay, "decay of the second moment"),
+        field("epsilon", &AdaptiveGradient::epsilon, range::positive,
+              "added to the root of the second moment"));
+  }
+
+  OnlineMethod first = ProximalPoint{Squared{}, 1 / 0.9 - 1};
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
 };
+
+// Adam, with its usual decays; and Adam whose first moment tracks the componentwise median (CClip).
+[[nodiscard]] AdaptiveGradient adam(double beta1 = 0.9);
+[[nodiscard]] AdaptiveGradient median_adam(double tau = 0.1);
 
 using GradientMethod = std::variant<OnlineGradient, SampleGradient, AdaptiveGradient>;
 
@@ -77,30 +115,6 @@ struct AdaptiveBlock {
 template <Real T>
 void adaptive_step(const AdaptiveGradient& method, std::uint64_t t,
                    std::span<const AdaptiveBlock<T>> blocks, ThreadPool* pool = nullptr);
-
-// A number that changes over the T steps of a run; t counts from 0.
-struct Schedule {
-  enum class Kind : std::uint8_t {
-    constant,      // value
-    inverse_sqrt,  // value / sqrt(t + 1)
-    inverse,       // value / (t + 1)
-    horizon,       // value / sqrt(T)
-    step,          // value * factor^floor(t / every)
-    cosine,        // value * (factor + (1 - factor) (1 + cos(pi t / T)) / 2)
-  };
-  Kind kind = Kind::constant;
-  double value = 1;
-  double factor = 0;
-  std::size_t every = 1;
-  std::size_t warmup = 0;  // the first steps rise linearly: times min(1, (t + 1) / (warmup + 1))
-
-  [[nodiscard]] double at(std::size_t t, std::size_t steps) const;
-
-  // The kinds as files and commands spell them: "constant", "inverse-sqrt", … Throws Error where
-  // there is none of that name.
-  [[nodiscard]] static std::string_view name_of(Kind kind);
-  [[nodiscard]] static Kind kind_of(std::string_view name);
-};
 
 // An optimiser with its state.
 class Optimizer {

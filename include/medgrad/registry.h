@@ -1,52 +1,72 @@
 // The registry: every distance, online method, sample estimator and noise by name, with its
-// parameters.
+// parameters, made from what each of them says about itself (description.h).
 //
-// The command line, its help and error texts, `medgrad list` and docs/methods.md are made from it.
-// To add a member: one class under its formula, one entry here; nothing else needs to know.
+// The command line, its help and error texts, experiments, `medgrad list` and docs/methods.md are
+// made from it. A new member is a struct under its formula and its name in a list:
+// distance_list.h, sample_list.h, or the variants OnlineMethod and NoiseModel.
+//
+// A method is written the same everywhere: as text, NAME:parameter=value:parameter=value,
+//
+//     vclip      vclip:tau=0.1      huber:mu=1.3:tau=0.1      stable:alpha=1.5:form=S1
+//
+// as JSON, {"name": "vclip", "tau": 0.1}, and as options, vclip --tau 0.1.
 #pragma once
 
 #include <algorithm>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "medgrad/error.h"
+#include "medgrad/description.h"
 #include "medgrad/estimator.h"
 #include "medgrad/noise.h"
 #include "medgrad/sample.h"
 
 namespace medgrad {
 
-// A number with its range. `fallback` is the default; NaN where a value has to be given.
+// A field of a method as the outside sees it: a number with its range.
 struct Parameter {
   std::string_view name;     // kebab case, as on the command line: "tau", "max-iter"
   std::string_view meaning;  // "step size of the proximal point method"
-  double fallback;
-  double min, max;
-  bool min_open = false, max_open = false;  // is the bound itself excluded?
-  bool integer = false;
+  Range range;
+  double fallback;   // the default; NaN where a value has to be given
+  Words words = {};  // the values 0, 1, … by name, where they have names
 
-  [[nodiscard]] bool required() const;
-  [[nodiscard]] std::string range() const;  // "0 < tau < inf", "p >= 1", "f >= 0 (whole number)"
-  // Throws Error ("--tau is -1; it must be …") unless the value is in range.
+  [[nodiscard]] bool required() const { return std::isnan(fallback); }
+  [[nodiscard]] std::string range_text() const;            // "0 < tau < inf", "S0 or S1"
+  [[nodiscard]] std::string value_text(double x) const;    // "0.1", "S1"
+  [[nodiscard]] double read(std::string_view text) const;  // "0.1", "inf", "S1"; Error where wrong
+  // Throws Error ("tau is -1; it must satisfy …") unless the value is in range.
   void check(double value) const;
 };
 
 using ParameterValues = std::map<std::string, double, std::less<>>;
+using ParameterTexts = std::map<std::string, std::string, std::less<>>;
 
 // Checks the given values (an unknown name, a missing required one or one out of range is an Error
-// that names `name`) and fills in defaults.
+// that names the parameter) and fills in defaults. `name` is whose parameters they are.
 [[nodiscard]] ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,
                                        const ParameterValues& given);
+// The same of texts.
+[[nodiscard]] ParameterValues read_parameters(std::string_view name,
+                                              std::span<const Parameter> parameters,
+                                              const ParameterTexts& given);
+
+// A method with parameters as text, taken apart. Throws Error where it is not of that form.
+struct MethodText {
+  std::string name;
+  ParameterTexts parameters;
+};
+[[nodiscard]] MethodText parse_method_text(std::string_view text);
 
 template <class Made>
 struct Entry {
   std::string_view name;                  // "vclip"
-  std::vector<std::string_view> aliases;  // {"l2-clip"}
+  std::vector<std::string_view> aliases;  // {"l2"}
   std::string_view formula;               // "m <- m + min(1, tau/|g-m|) (g-m)"
   std::string_view meaning;  // "clips the increment as a vector: tracks the geometric median"
   std::vector<Parameter> parameters;
@@ -55,6 +75,10 @@ struct Entry {
   [[nodiscard]] Made make(const ParameterValues& given) const {
     return build(complete(name, parameters, given));
   }
+  [[nodiscard]] const Parameter* find(std::string_view parameter) const {
+    const auto found = std::ranges::find(parameters, parameter, &Parameter::name);
+    return found == parameters.end() ? nullptr : &*found;
+  }
 };
 
 [[nodiscard]] std::span<const Entry<AnyDistance>> distances();
@@ -62,17 +86,14 @@ struct Entry {
 [[nodiscard]] std::span<const Entry<SampleMethod>> sample_methods();
 [[nodiscard]] std::span<const Entry<NoiseModel>> noises();
 
-// The entry of that name or alias; an Error that names the nearest valid one where there is none.
+// The entry of that name or alias; an Error that says what is near, or what there is, where there
+// is none.
 [[nodiscard]] const Entry<AnyDistance>& find_distance(std::string_view name);
 [[nodiscard]] const Entry<OnlineMethod>& find_online_method(std::string_view name);
 [[nodiscard]] const Entry<SampleMethod>& find_sample_method(std::string_view name);
 [[nodiscard]] const Entry<NoiseModel>& find_noise(std::string_view name);
 
-// The candidate with the smallest edit distance to `name`, for "did you mean".
-[[nodiscard]] std::string_view nearest(std::string_view name,
-                                       std::span<const std::string_view> candidates);
-
-// The entry of that name or alias in a table of such; an Error as above, which calls it a `kind`.
+// The entry of that name or alias in a table of such; an Error as above.
 template <class Made>
 [[nodiscard]] const Entry<Made>& find_entry(std::span<const Entry<Made>> entries,
                                             std::string_view kind, std::string_view name) {
@@ -82,8 +103,45 @@ template <class Made>
     known.push_back(entry.name);
     known.insert(known.end(), entry.aliases.begin(), entry.aliases.end());
   }
-  throw Error("'" + std::string(name) + "' is no " + std::string(kind) + "; the nearest is '" +
-              std::string(nearest(name, known)) + "' (medgrad list shows all).");
+  fail_unknown(kind, name, known, "medgrad list");
+}
+
+// ---- From a description to an entry -------------------------------------------------------------
+
+// The parameters of S, with the defaults of `prototype`.
+template <Described S>
+[[nodiscard]] std::vector<Parameter> parameters_of(const S& prototype = {}) {
+  std::vector<Parameter> parameters;
+  for_each_field<S>([&]<class V>(const Field<S, V>& f) {
+    if constexpr (internal::Scalar<V>) {
+      const double fallback = f.required ? std::numeric_limits<double>::quiet_NaN()
+                                         : static_cast<double>(prototype.*f.member);
+      parameters.push_back({f.name, f.meaning, f.range, fallback, f.words});
+    }
+  });
+  return parameters;
+}
+
+// `prototype` with the values that are given under the names of its parameters.
+template <Described S>
+[[nodiscard]] S with_values(S prototype, const ParameterValues& values) {
+  for_each_field<S>([&]<class V>(const Field<S, V>& f) {
+    if constexpr (internal::Scalar<V>) {
+      if (const auto found = values.find(f.name); found != values.end())
+        prototype.*f.member = static_cast<V>(found->second);
+    }
+  });
+  return prototype;
+}
+
+template <class Made, Described S>
+[[nodiscard]] Entry<Made> entry_of(const S& prototype = {}, const About& about = S::about) {
+  return {about.name,
+          {about.aliases.begin(), about.aliases.end()},
+          about.formula,
+          about.meaning,
+          parameters_of(prototype),
+          [prototype](const ParameterValues& v) { return Made(with_values(prototype, v)); }};
 }
 
 }  // namespace medgrad

@@ -4,8 +4,9 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
-#include "medgrad/distance.h"
+#include "medgrad/distances.h"
 
 namespace medgrad {
 
@@ -16,6 +17,8 @@ class Rows {
   Rows(const T* data, std::size_t n, std::size_t d) : Rows(data, n, d, d) {}
   Rows(const T* data, std::size_t n, std::size_t d, std::size_t stride)
       : base_(data), n_(n), d_(d), stride_(stride) {}
+  // The same, of a vector.
+  Rows(const std::vector<T>& data, std::size_t n, std::size_t d) : Rows(data.data(), n, d) {}
   // Separate arrays, each of length d. The array of pointers must outlive the view.
   Rows(std::span<const T* const> rows, std::size_t d)
       : rows_(rows.data()), n_(rows.size()), d_(d) {}

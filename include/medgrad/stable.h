@@ -25,6 +25,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <tuple>
+
+#include "medgrad/description.h"
 
 namespace medgrad {
 
@@ -36,7 +40,25 @@ struct StablePoint;
 
 enum class StableForm : std::uint8_t { S0, S1 };
 
+inline constexpr Range kTailIndex{0, 2, true};
+inline constexpr std::string_view kTailIndexMeaning = "tail index; 2 is Gaussian, 1 Cauchy";
+inline constexpr std::string_view kScaleMeaning = "factor of the standard variable";
+
 struct StableParameters {
+  static constexpr About about{
+      "stable",
+      "E exp(itX) = exp(-|t|^alpha (1 - i beta tan(pi alpha/2) sign t)) in S1",
+      "independent stable entries: the paper's heavy-tailed noise",
+      {"alpha-stable"}};
+  static constexpr auto fields() {
+    return std::tuple(
+        required("alpha", &StableParameters::alpha, kTailIndex, kTailIndexMeaning),
+        field("beta", &StableParameters::beta, Range{-1, 1}, "skewness"),
+        field("scale", &StableParameters::scale, range::positive, kScaleMeaning),
+        field("location", &StableParameters::location, range::finite, "shift"),
+        choice("form", &StableParameters::form, {"S0", "S1"}, "Nolan's form of a stable law"));
+  }
+
   double alpha = 2;
   double beta = 0;
   double scale = 1;

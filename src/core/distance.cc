@@ -126,9 +126,7 @@ void L2::project_dual(double radius, std::span<const T> x, std::span<T> out) con
 
 // ---- Lp -----------------------------------------------------------------------------------------
 
-Lp::Lp(double p) : p_(p) {
-  if (!(p >= 1)) throw Error("p is " + number(p) + "; a norm needs p >= 1 (inf allowed).");
-}
+Lp::Lp(double p) : p_(p) { check_fields(*this); }
 double Lp::q() const {
   if (p_ == 1) return kInfinity;
   return std::isinf(p_) ? 1 : p_ / (p_ - 1);
@@ -170,11 +168,7 @@ void Lp::project_dual(double radius, std::span<const T> x, std::span<T> out) con
 
 // ---- Huber --------------------------------------------------------------------------------------
 
-Huber::Huber(double mu) : mu_(mu) {
-  if (!(mu > 0 && std::isfinite(mu))) {
-    throw Error("mu is " + number(mu) + "; it must be positive and finite.");
-  }
-}
+Huber::Huber(double mu) : mu_(mu) { check_fields(*this); }
 
 template <Real T>
 double Huber::value(std::span<const T> x) const {
@@ -212,9 +206,26 @@ auto dispatch(const AnyDistance::Variant& distance, Visitor builtin, CustomVisit
 }  // namespace
 
 std::string_view AnyDistance::name() const {
-  constexpr std::string_view kNames[] = {"squared", "l1", "l2", "lp", "huber", "custom"};
-  static_assert(std::size(kNames) == std::variant_size_v<Variant>);
-  return kNames[distance_.index()];
+  return dispatch(
+      distance_, []<class D>(const D&) { return D::about.name; },
+      [](const Custom& d) { return d.name().empty() ? std::string_view("unnamed") : d.name(); });
+}
+
+bool AnyDistance::is_named() const {
+  return dispatch(
+      distance_, [](const auto&) { return true; },
+      [](const Custom& d) { return !d.name().empty(); });
+}
+
+std::string describe(const AnyDistance& distance, std::string_view skip) {
+  return dispatch(
+      distance.variant(), [&](const auto& d) { return describe(d, skip); },
+      [](const AnyDistance::Custom& d) { return d.description(); });
+}
+
+void internal::fail_missing(std::string_view distance, std::string_view operation, bool is_double) {
+  throw Error("the distance '" + std::string(distance.empty() ? "unnamed" : distance) +
+              "' has no " + std::string(operation) + " for " + (is_double ? "double." : "float."));
 }
 
 template <Real T>

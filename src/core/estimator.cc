@@ -16,22 +16,21 @@
 namespace medgrad {
 namespace {
 
-void check_positive(const char* name, double value) {
-  if (!(value > 0 && std::isfinite(value))) {
-    throw Error(std::string(name) + " is " + number(value) + "; it must be positive and finite.");
-  }
-}
-
-// Lp and user-defined distances gather the increment; a user's prox needs its argument beside it.
+// Distances without a kernel of their own gather the increment; a prox needs its argument beside
+// it.
 std::size_t vectors_needed(const OnlineMethod& method) {
-  const auto of = [](const AnyDistance& d) -> std::size_t {
-    if (std::holds_alternative<std::shared_ptr<const AnyDistance::Custom>>(d.variant())) return 2;
-    return std::holds_alternative<Lp>(d.variant()) ? 1 : 0;
+  const auto of = [](const AnyDistance& distance) {
+    return std::visit(Overloaded{[](const Squared&) { return 0; }, [](const L1&) { return 0; },
+                                 [](const L2&) { return 0; }, [](const Huber&) { return 0; },
+                                 [](const Lp&) { return 1; }, [](const auto&) { return 2; }},
+                      distance.variant());
   };
-  return std::visit(Overloaded{[&](const ProximalPoint& m) { return of(m.distance); },
-                               [&](const Subgradient& m) { return of(m.distance); },
-                               [](const ClippedMean&) { return std::size_t{0}; }},
-                    method);
+  return std::visit(
+      [&](const auto& m) -> std::size_t {
+        if constexpr (requires { m.distance; }) return static_cast<std::size_t>(of(m.distance));
+        return 0;
+      },
+      method);
 }
 
 // The step as the follow kernel knows it (radial.h has the same formulas for norms of any size);
@@ -83,39 +82,33 @@ std::optional<kernels::Plan> plan_of(const OnlineMethod& method) {
 
 template <Real T>
 void validate(const OnlineMethod& method) {
-  const char* const type = sizeof(T) == sizeof(float) ? "float" : "double";
-  std::visit(
-      Overloaded{[&](const ProximalPoint& m) {
-                   check_positive("tau", m.tau);
-                   if (!m.distance.has_prox<T>()) {
-                     throw Error(std::string("the distance has no prox for ") + type + ".");
-                   }
-                 },
-                 [&](const Subgradient& m) {
-                   check_positive("tau", m.tau);
-                   if (!m.distance.has_subgradient<T>()) {
-                     throw Error(std::string("the distance has no subgradient for ") + type + ".");
-                   }
-                 },
-                 [](const ClippedMean& m) {
-                   check_positive("clip", m.clip);
-                   if (!(m.beta >= 0 && m.beta < 1)) {
-                     throw Error("beta is " + number(m.beta) +
-                                 "; it must be at least 0 and below 1.");
-                   }
-                 }},
-      method);
+  const auto lacks = [](const AnyDistance& distance, const char* operation) {
+    throw Error("the distance '" + std::string(distance.name()) + "' has no " + operation +
+                " for " + (sizeof(T) == sizeof(float) ? "float." : "double."));
+  };
+  std::visit([](const auto& m) { check_fields(m); }, method);
+  if (const auto* m = std::get_if<ProximalPoint>(&method); m && !m->distance.has_prox<T>())
+    lacks(m->distance, "prox");
+  if (const auto* m = std::get_if<Subgradient>(&method); m && !m->distance.has_subgradient<T>())
+    lacks(m->distance, "subgradient");
 }
 
 double tau_of(const OnlineMethod& method) {
   return std::visit(
-      Overloaded{[](const ClippedMean&) { return 0.0; }, [](const auto& m) { return m.tau; }},
+      [](const auto& m) {
+        if constexpr (requires { m.tau; }) return m.tau;
+        return 0.0;
+      },
       method);
 }
 
 void set_tau(OnlineMethod& method, double tau) {
-  check_positive("tau", tau);
-  std::visit(Overloaded{[](ClippedMean&) {}, [&](auto& m) { m.tau = tau; }}, method);
+  check("tau", tau, range::positive);
+  std::visit(
+      [&](auto& m) {
+        if constexpr (requires { m.tau; }) m.tau = tau;
+      },
+      method);
 }
 
 template <Real T>

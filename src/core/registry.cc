@@ -1,348 +1,140 @@
 #include "medgrad/registry.h"
 
-#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "core/text.h"
-#include "medgrad/error.h"
 
 namespace medgrad {
 namespace {
 
-constexpr double kRequired = std::numeric_limits<double>::quiet_NaN();
+// ---- The tables, from the lists -----------------------------------------------------------------
 
-// ---- Parameters, each defined once --------------------------------------------------------------
-
-Parameter positive(std::string_view name, std::string_view meaning, double fallback) {
-  return {name, meaning, fallback, 0, kInfinity, true, true};
+// f<S>() for every alternative S of a variant.
+template <class Variant, class F, std::size_t... I>
+void for_each_alternative(const F& f, std::index_sequence<I...>) {
+  (f.template operator()<std::variant_alternative_t<I, Variant>>(), ...);
 }
-Parameter whole(std::string_view name, std::string_view meaning, double fallback, double min) {
-  return {name, meaning, fallback, min, 1e9, false, false, true};
-}
-Parameter exponent(double fallback) {
-  return {"p", "exponent of the norm; inf is allowed", fallback, 1, kInfinity};
+template <class Variant, class F>
+void for_each_alternative(const F& f) {
+  for_each_alternative<Variant>(f, std::make_index_sequence<std::variant_size_v<Variant>>());
 }
 
-Parameter tau(std::string_view meaning) { return positive("tau", meaning, 1); }
-const Parameter kTauOfVectors = tau("step size: the most that one vector can move the estimate"),
-                kTauOfComponents =
-                    tau("step size: the most that one vector can move each component");
-const Parameter kMu =
-    positive("mu", "where the Huber function turns from quadratic to linear", 1.345);
-const Parameter kBeta = {"beta", "momentum coefficient", 0.9, 0, 1, false, true};
-const Parameter kClip = positive("clip", "largest norm that passes unchanged", 1);
-const Parameter kTolerance =
-    positive("tol", "certified relative gap to stop at; 1e-8 and less goes on to rounding", 1e-10);
-const Parameter kMaxIterations = whole("max-iter", "largest number of iterations", 1000, 1);
-const Parameter kAlpha = {"alpha", "tail index; 2 is Gaussian, 1 Cauchy", kRequired, 0, 2, true};
-const Parameter kScale = positive("scale", "factor of the standard variable", 1);
-
-int whole_of(const ParameterValues& v, std::string_view name) {
-  return static_cast<int>(v.find(name)->second);
+template <class Made, class Variant>
+std::vector<Entry<Made>> entries_of() {
+  std::vector<Entry<Made>> entries;
+  for_each_alternative<Variant>(
+      [&]<class S>() { entries.push_back(entry_of<Made, S>(S{}, S::about)); });
+  return entries;
 }
-double of(const ParameterValues& v, std::string_view name) { return v.find(name)->second; }
 
-// ---- The tables ---------------------------------------------------------------------------------
-
-std::vector<Entry<AnyDistance>> make_distances() {
-  return {
-      {"squared",
-       {"half-squared"},
-       "1/2 |x|_2^2",
-       "tracks the mean",
-       {},
-       [](const ParameterValues&) { return AnyDistance(Squared{}); }},
-      {"l1",
-       {},
-       "|x|_1",
-       "tracks the componentwise median",
-       {},
-       [](const ParameterValues&) { return AnyDistance(L1{}); }},
-      {"l2",
-       {},
-       "|x|_2",
-       "tracks the geometric median",
-       {},
-       [](const ParameterValues&) { return AnyDistance(L2{}); }},
-      {"lp",
-       {},
-       "|x|_p",
-       "tracks the l_p median",
-       {exponent(kRequired)},
-       [](const ParameterValues& v) { return AnyDistance(Lp(of(v, "p"))); }},
-      {"huber",
-       {},
-       "1/2 |x|^2 up to |x| = mu, then mu |x| - mu^2/2",
-       "between the mean and the geometric median",
-       {kMu},
-       [](const ParameterValues& v) { return AnyDistance(Huber(of(v, "mu"))); }},
+// Following a stream by a distance: the parameters of the method (tau), then those of the distance.
+template <class Method, class D>
+Entry<OnlineMethod> tracking_entry(const Tracking& tracking) {
+  const Method prototype{D{}};
+  Entry<OnlineMethod> entry = entry_of<OnlineMethod>(prototype, tracking.about);
+  for (Parameter& parameter : entry.parameters) {
+    if (parameter.name != "tau") continue;
+    parameter.meaning = tracking.tau;
+    parameter.range = tracking.range;
+  }
+  const std::vector<Parameter> more = parameters_of<D>();
+  entry.parameters.insert(entry.parameters.end(), more.begin(), more.end());
+  entry.build = [prototype](const ParameterValues& v) {
+    Method method = with_values(prototype, v);
+    method.distance = with_values(D{}, v);
+    return OnlineMethod(std::move(method));
   };
+  return entry;
 }
 
 std::vector<Entry<OnlineMethod>> make_online_methods() {
-  return {
-      {"momentum",
-       {"sgd-m", "squared", "ema"},
-       "m <- m + tau/(1+tau) (g - m), beta = 1/(1+tau)",
-       "exponential average: tracks the mean",
-       {tau("step size; a new vector counts tau/(1+tau)")},
-       [](const ParameterValues& v) {
-         return ProximalPoint{Squared{}, of(v, "tau")};
-       }},
-      {"vclip",
-       {"l2"},
-       "m <- m + min(1, tau/|g-m|) (g - m)",
-       "clips the increment as a vector: tracks the geometric median",
-       {kTauOfVectors},
-       [](const ParameterValues& v) {
-         return ProximalPoint{L2{}, of(v, "tau")};
-       }},
-      {"cclip",
-       {"l1"},
-       "m <- m + clamp(g - m, -tau, tau)",
-       "clips the increment per component: tracks the componentwise median",
-       {kTauOfComponents},
-       [](const ParameterValues& v) {
-         return ProximalPoint{L1{}, of(v, "tau")};
-       }},
-      {"huber",
-       {},
-       "m <- m + mu tau / max(|g-m|, mu (1+tau)) (g - m)",
-       "momentum for small increments, vclip for large ones",
-       {tau("step size; one vector can move the estimate by mu tau at most"), kMu},
-       [](const ParameterValues& v) {
-         return ProximalPoint{Huber(of(v, "mu")), of(v, "tau")};
-       }},
-      {"lp",
-       {},
-       "m <- m + Proj_{|.|_q <= tau}(g - m), 1/p + 1/q = 1",
-       "tracks the l_p median",
-       {tau("step size: the most that one vector can move the estimate, in the q-norm"),
-        exponent(kRequired)},
-       [](const ParameterValues& v) {
-         return ProximalPoint{Lp(of(v, "p")), of(v, "tau")};
-       }},
-      {"sign",
-       {"sign-sgd"},
-       "m <- m + tau sign(g - m)",
-       "subgradient step on the 1-norm: tracks the componentwise median",
-       {kTauOfComponents},
-       [](const ParameterValues& v) {
-         return Subgradient{L1{}, of(v, "tau")};
-       }},
-      {"normalized",
-       {"normalised"},
-       "m <- m + tau (g - m)/|g-m|",
-       "subgradient step on the 2-norm: tracks the geometric median",
-       {kTauOfVectors},
-       [](const ParameterValues& v) {
-         return Subgradient{L2{}, of(v, "tau")};
-       }},
-      {"clipped-mean",
-       {"clipped-sgd"},
-       "m <- beta m + (1-beta) min(1, clip/|g|) g",
-       "momentum over clipped vectors: tracks the Catoni-Giulini mean",
-       {kBeta, kClip},
-       [](const ParameterValues& v) {
-         return ClippedMean{of(v, "beta"), of(v, "clip")};
-       }},
-  };
-}
-
-std::vector<Entry<SampleMethod>> make_sample_methods() {
-  return {
-      {"mean",
-       {"average"},
-       "sum x_i / n",
-       "the mean; one bad row moves it anywhere",
-       {},
-       [](const ParameterValues&) { return Mean{}; }},
-      {"median",
-       {"l1-median", "componentwise-median"},
-       "argmin sum |m - x_i|_1",
-       "componentwise median; for even n the midpoint of the two middle values",
-       {},
-       [](const ParameterValues&) { return Median{}; }},
-      {"geometric-median",
-       {"l2-median"},
-       "argmin sum |m - x_i|_2",
-       "the point with the smallest sum of distances",
-       {kTolerance, kMaxIterations},
-       [](const ParameterValues& v) {
-         return GeometricMedian{of(v, "tol"), whole_of(v, "max-iter")};
-       }},
-      {"lp-median",
-       {},
-       "argmin sum |m - x_i|_p",
-       "median in the p-norm",
-       {exponent(kRequired), kTolerance, kMaxIterations},
-       [](const ParameterValues& v) {
-         return LpMedian{of(v, "p"), of(v, "tol"), whole_of(v, "max-iter")};
-       }},
-      {"median-of-means",
-       {"mom"},
-       "l_p median of the means of consecutive blocks of rows",
-       "averages within blocks, then takes their median",
-       {whole("blocks", "number of blocks; 0 stands for the square root of n, rounded up", 0, 0),
-        exponent(2)},
-       [](const ParameterValues& v) {
-         return MedianOfMeans{static_cast<std::size_t>(of(v, "blocks")), of(v, "p")};
-       }},
-      {"huber-location",
-       {"huber"},
-       "argmin sum H_mu(m - x_i)",
-       "between the mean and the geometric median",
-       {kMu, kTolerance, kMaxIterations},
-       [](const ParameterValues& v) {
-         return HuberLocation{of(v, "mu"), of(v, "tol"), whole_of(v, "max-iter")};
-       }},
-      {"trimmed-mean",
-       {},
-       "per component: mean without the f smallest and f largest",
-       "drops the extremes of every component",
-       {whole("f", "how many to drop at either end; 2 f < n", 1, 0)},
-       [](const ParameterValues& v) { return TrimmedMean{static_cast<std::size_t>(of(v, "f"))}; }},
-      {"clipped-mean",
-       {"catoni-giulini"},
-       "c + sum min(1, clip/|x_i - c|) (x_i - c) / n",
-       "mean of the rows clipped around a centre (0, or --center)",
-       {kClip},
-       [](const ParameterValues& v) { return SampleClippedMean{of(v, "clip")}; }},
-  };
-}
-
-std::vector<Entry<NoiseModel>> make_noises() {
-  return {
-      {"stable",
-       {"alpha-stable"},
-       "E exp(itX) = exp(-|t|^alpha (1 - i beta tan(pi alpha/2) sign t)) in S1",
-       "independent stable entries: the paper's heavy-tailed noise",
-       {kAlpha,
-        {"beta", "skewness", 0, -1, 1},
-        kScale,
-        {"location", "shift", 0, -kInfinity, kInfinity, true, true},
-        {"form", "Nolan's form: 0 for S0, 1 for S1 (--form S0, --form S1)", 0, 0, 1, false, false,
-         true}},
-       [](const ParameterValues& v) {
-         return StableParameters{of(v, "alpha"), of(v, "beta"), of(v, "scale"), of(v, "location"),
-                                 of(v, "form") == 0 ? StableForm::S0 : StableForm::S1};
-       }},
-      {"elliptical",
-       {"elliptical-stable", "sub-gaussian"},
-       "X = sqrt(A) G, A positive stable, G ~ N(0, I)",
-       "stable vectors whose large entries come together",
-       {kAlpha, kScale},
-       [](const ParameterValues& v) {
-         return EllipticalStable{of(v, "alpha"), of(v, "scale"), {}};
-       }},
-      {"gaussian",
-       {"normal"},
-       "N(0, scale^2)",
-       "light tails, for comparison",
-       {kScale},
-       [](const ParameterValues& v) { return Gaussian{of(v, "scale")}; }},
-      {"cauchy",
-       {},
-       "f(x) = 1/(pi (1 + x^2))",
-       "no mean: stable with alpha = 1",
-       {kScale},
-       [](const ParameterValues& v) { return Cauchy{of(v, "scale")}; }},
-      {"student-t",
-       {"student", "t"},
-       "f(x) ~ (1 + x^2/df)^{-(df+1)/2}",
-       "tails of index df, finite variance for df > 2",
-       {positive("df", "degrees of freedom", 3), kScale},
-       [](const ParameterValues& v) {
-         return StudentT{of(v, "df"), of(v, "scale")};
-       }},
-      {"pareto",
-       {"lomax"},
-       "P(|X| > x) = (1 + x)^-index",
-       "a power law from 0 on, with a random sign",
-       {positive("index", "tail index", 1.5),
-        kScale,
-        {"symmetric", "1 for a random sign, 0 for X >= 0", 1, 0, 1, false, false, true}},
-       [](const ParameterValues& v) {
-         return Pareto{of(v, "index"), of(v, "scale"), of(v, "symmetric") != 0};
-       }},
-      {"contaminated-normal",
-       {"contaminated"},
-       "(1 - epsilon) N(0, scale^2) + epsilon N(0, (factor scale)^2)",
-       "Gaussian with a share of gross errors",
-       {{"epsilon", "share of gross errors", 0.1, 0, 1},
-        positive("factor", "how much wider they are", 10),
-        kScale},
-       [](const ParameterValues& v) {
-         return ContaminatedNormal{of(v, "epsilon"), of(v, "factor"), of(v, "scale")};
-       }},
-  };
-}
-
-// ---- Look-up ------------------------------------------------------------------------------------
-
-// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before, last, row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before = std::exchange(last, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] =
-          std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        row[j] = std::min(row[j], before[j - 2] + 1);
-      }
+  std::vector<Entry<OnlineMethod>> entries;
+  for_each_alternative<BuiltInDistance>([&]<class D>() {
+    if constexpr (requires { D::proximal; }) {
+      entries.push_back(tracking_entry<ProximalPoint, D>(D::proximal));
+    } else {
+      entries.push_back(tracking_entry<ProximalPoint, D>(
+          {{D::about.name, "m <- g + prox_{tau D}(m - g)", D::about.meaning}}));
     }
-  }
-  return row.back();
+  });
+  for_each_alternative<BuiltInDistance>([&]<class D>() {
+    if constexpr (requires { D::subgradient_method; })
+      entries.push_back(tracking_entry<Subgradient, D>(D::subgradient_method));
+  });
+  // Those that are not made of a distance.
+  for_each_alternative<OnlineMethod>([&]<class S>() {
+    if constexpr (!requires(S s) { s.distance; })
+      entries.push_back(entry_of<OnlineMethod, S>(S{}, S::about));
+  });
+  return entries;
+}
+
+std::string list_of(std::span<const Parameter> parameters) {
+  std::vector<std::string_view> names;
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  return one_of(names, "and");
+}
+
+// Throws unless `given` is the name of a parameter.
+const Parameter& known(std::string_view name, std::span<const Parameter> parameters,
+                       const std::string& given) {
+  const auto found = std::ranges::find(parameters, given, &Parameter::name);
+  if (found != parameters.end()) return *found;
+  throw Error(given, "",
+              "is not a parameter of " + std::string(name) +
+                  (parameters.empty() ? ", which has none" : ", which has " + list_of(parameters)));
 }
 
 }  // namespace
 
-bool Parameter::required() const { return std::isnan(fallback); }
+// ---- Parameters ---------------------------------------------------------------------------------
 
-std::string Parameter::range() const {
-  std::string text;
-  if (std::isinf(max) && !max_open) {
-    text = std::string(name) + (min_open ? " > " : " >= ") + number(min) + ", inf allowed";
-  } else {
-    text = number(min) + (min_open ? " < " : " <= ") + std::string(name) +
-           (max_open ? " < " : " <= ") + number(max);
-  }
-  return integer ? text + ", a whole number" : text;
+std::string Parameter::range_text() const {
+  if (words.size() == 0) return range.text(name);
+  return one_of({words.begin(), words.end()});
+}
+
+std::string Parameter::value_text(double x) const {
+  const bool named = words.size() > 0 && range.contains(x);
+  return named ? std::string(words.begin()[static_cast<std::size_t>(x)]) : number(x);
+}
+
+double Parameter::read(std::string_view text) const {
+  if (const auto* const word = std::find(words.begin(), words.end(), text); word != words.end())
+    return static_cast<double>(word - words.begin());
+  const std::string quoted = "'" + std::string(text) + "'";
+  double value = 0;
+  std::string_view digits = text;
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole_text = stop == digits.data() + digits.size();
+  if (error == std::errc::result_out_of_range && whole_text)
+    throw Error(std::string(name), quoted, "that is out of range for a number");
+  if (error != std::errc() || !whole_text || std::isnan(value))
+    throw Error(std::string(name), quoted,
+                "it must be " + (words.size() > 0 ? range_text() : "a number"));
+  return value;
 }
 
 void Parameter::check(double value) const {
-  const bool low = min_open ? value > min : value >= min;
-  const bool high = max_open ? value < max : value <= max;
-  if (low && high && (!integer || value == std::floor(value))) return;
-  throw Error("--" + std::string(name) + " is " + number(value) + "; it must satisfy " + range() +
-              ".");
+  if (range.contains(value)) return;
+  throw Error(std::string(name), number(value),
+              (words.size() > 0 ? "it must be " : "it must satisfy ") + range_text());
 }
 
 ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,
                          const ParameterValues& given) {
-  for (const auto& [key, value] : given) {
-    const auto known = std::ranges::find(parameters, key, &Parameter::name);
-    if (known == parameters.end()) {
-      std::string has;
-      for (const Parameter& p : parameters)
-        has += (has.empty() ? "--" : ", --") + std::string(p.name);
-      throw Error(std::string(name) + " has no --" + key + "; it " +
-                  (has.empty() ? "takes no parameters." : "takes " + has + "."));
-    }
-  }
+  for (const auto& [key, value] : given) (void)known(name, parameters, key);
   ParameterValues values;
   for (const Parameter& parameter : parameters) {
     const auto it = given.find(parameter.name);
-    if (it == given.end() && parameter.required()) {
-      throw Error(std::string(name) + " needs --" + std::string(parameter.name) + " (" +
-                  parameter.range() + ").");
-    }
+    if (it == given.end() && parameter.required())
+      throw Error(
+          std::string(parameter.name), "",
+          "is missing; " + std::string(name) + " needs it (" + parameter.range_text() + ")");
     const double value = it == given.end() ? parameter.fallback : it->second;
     parameter.check(value);
     values.emplace(parameter.name, value);
@@ -350,8 +142,43 @@ ParameterValues complete(std::string_view name, std::span<const Parameter> param
   return values;
 }
 
+ParameterValues read_parameters(std::string_view name, std::span<const Parameter> parameters,
+                                const ParameterTexts& given) {
+  ParameterValues values;
+  for (const auto& [key, text] : given)
+    values.emplace(key, known(name, parameters, key).read(text));
+  return values;
+}
+
+MethodText parse_method_text(std::string_view text) {
+  const auto fail = [&](std::string_view part, std::string_view what) {
+    throw Error("'" + std::string(part) + "' in '" + std::string(text) + "' " + std::string(what) +
+                "; a method reads NAME or NAME:parameter=value.");
+  };
+  MethodText method;
+  std::string_view rest = text;
+  for (bool first = true; first || !rest.empty(); first = false) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string_view part = rest.substr(0, colon);
+    if (part.empty() || colon + 1 == rest.size()) fail(text, "has an empty part");
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+    if (first) {
+      method.name = part;
+      continue;
+    }
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos || equals == 0 || equals + 1 == part.size())
+      fail(part, "has no value");
+    if (!method.parameters.emplace(part.substr(0, equals), part.substr(equals + 1)).second)
+      fail(part, "is given twice");
+  }
+  return method;
+}
+
+// ---- Look-up ------------------------------------------------------------------------------------
+
 std::span<const Entry<AnyDistance>> distances() {
-  static const auto table = make_distances();
+  static const auto table = entries_of<AnyDistance, BuiltInDistance>();
   return table;
 }
 std::span<const Entry<OnlineMethod>> online_methods() {
@@ -359,30 +186,25 @@ std::span<const Entry<OnlineMethod>> online_methods() {
   return table;
 }
 std::span<const Entry<SampleMethod>> sample_methods() {
-  static const auto table = make_sample_methods();
+  static const auto table = entries_of<SampleMethod, SampleMethod>();
   return table;
 }
 std::span<const Entry<NoiseModel>> noises() {
-  static const auto table = make_noises();
+  static const auto table = entries_of<NoiseModel, NoiseModel>();
   return table;
 }
 
 const Entry<AnyDistance>& find_distance(std::string_view name) {
-  return find_entry(distances(), "distance", name);
+  return find_entry(distances(), "a distance", name);
 }
 const Entry<OnlineMethod>& find_online_method(std::string_view name) {
-  return find_entry(online_methods(), "online method", name);
+  return find_entry(online_methods(), "an online method", name);
 }
 const Entry<SampleMethod>& find_sample_method(std::string_view name) {
-  return find_entry(sample_methods(), "aggregator", name);
+  return find_entry(sample_methods(), "an aggregator", name);
 }
 const Entry<NoiseModel>& find_noise(std::string_view name) {
-  return find_entry(noises(), "noise", name);
-}
-
-std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
-  return *std::ranges::min_element(
-      candidates, {}, [&](std::string_view candidate) { return edit_distance(name, candidate); });
+  return find_entry(noises(), "a noise", name);
 }
 
 }  // namespace medgrad

@@ -13,10 +13,7 @@
 #include <cstring>
 #include <istream>
 #include <ostream>
-#include <sstream>
 
-#include "core/overloaded.h"
-#include "core/text.h"
 #include "kernels/step.h"
 #include "medgrad/error.h"
 #include "medgrad/estimator.h"
@@ -27,16 +24,10 @@ namespace {
 constexpr char kMagic[8] = {'m', 'e', 'd', 'g', 'r', 'a', 'd', 'S'};
 constexpr std::uint32_t kFormat = 1, kByteOrder = 0x01020304;
 
-void describe_distance(std::ostream& out, const AnyDistance& d) {
-  out << d.name();
-  if (const auto* lp = std::get_if<Lp>(&d.variant())) out << " p=" << number(lp->p());
-  if (const auto* huber = std::get_if<Huber>(&d.variant())) out << " mu=" << number(huber->mu());
-}
-
 // Equal lines mean interchangeable states.
 template <Real T>
-std::string describe(const OnlineMethod& method, const EstimatorOptions& options) {
-  std::string line = medgrad::describe(method);
+std::string line_of(const OnlineMethod& method, const EstimatorOptions& options) {
+  std::string line = state_line(method);
   line += sizeof(T) == 4 ? " float" : " double";
   line += options.start == Start::cold ? " cold" : " warm";
   line += options.average ? " averaged" : "";
@@ -94,27 +85,23 @@ class Reader {
 
 }  // namespace
 
-std::string describe(const OnlineMethod& method) {
-  std::ostringstream out;
-  std::visit(Overloaded{[&](const ProximalPoint& m) {
-                          out << "proximal-point ";
-                          describe_distance(out, m.distance);
-                        },
-                        [&](const Subgradient& m) {
-                          out << "subgradient ";
-                          describe_distance(out, m.distance);
-                        },
-                        [&](const ClippedMean& m) {
-                          out << "clipped-mean beta=" << number(m.beta)
-                              << " clip=" << number(m.clip);
-                        }},
-             method);
-  return out.str();
+std::string state_line(const OnlineMethod& method) {
+  std::visit(
+      [](const auto& m) {
+        if constexpr (requires { m.distance; }) {
+          if (!m.distance.is_named())
+            throw Error(
+                "the distance has no name, so its state cannot be told from another's; give it "
+                "'about' and 'fields()' (medgrad/description.h).");
+        }
+      },
+      method);
+  return describe(method, "tau");
 }
 
 template <Real T>
 void OnlineEstimator<T>::save(std::ostream& out) const {
-  const std::string what = describe<T>(method_, options_);
+  const std::string what = line_of<T>(method_, options_);
   Writer writer(out);
   writer.bytes(kMagic, sizeof kMagic);
   writer.value(kFormat);
@@ -144,16 +131,16 @@ void OnlineEstimator<T>::load(std::istream& in) {
   if (reader.value<std::uint32_t>() != kByteOrder) {
     throw Error("the saved state comes from a machine with another byte order.");
   }
-  const std::string expected = describe<T>(method_, options_);
+  const std::string expected = line_of<T>(method_, options_);
   const auto length = reader.value<std::uint32_t>();
   std::string what(std::min<std::size_t>(length, 4096), '\0');
   reader.bytes(what.data(), what.size());
   if (what != expected) {
     throw Error("the saved state is of '" + what + "' where this estimator is '" + expected + "'.");
   }
-  const bool has_tau = !std::holds_alternative<ClippedMean>(method_);
+  const bool has_tau = tau_of(method_) > 0;
   const auto tau = reader.value<double>();
-  if (has_tau && !(tau > 0 && std::isfinite(tau))) throw Error("the saved state has no valid tau.");
+  if (has_tau && !range::positive.contains(tau)) throw Error("the saved state has no valid tau.");
   if (const auto d = reader.value<std::uint64_t>(); d != m_.size()) {
     throw Error("the saved state has " + std::to_string(d) +
                 " components where this estimator has " + std::to_string(m_.size()) + ".");

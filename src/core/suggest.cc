@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/text.h"
+#include "medgrad/error.h"
 
 namespace medgrad {
 namespace {
@@ -81,6 +82,12 @@ std::string instead_of(std::string_view name, std::span<const std::string_view> 
   if (candidates.size() <= kFew && all.size() <= kShort) return "; it must be " + all + ".";
   if (listed_by.empty()) return "; it must be one of " + all + ".";
   return std::string("; ").append(listed_by).append(" shows all of them.");
+}
+
+void fail_unknown(std::string_view kind, std::string_view name,
+                  std::span<const std::string_view> known, std::string_view listed_by) {
+  throw Error("'" + std::string(name) + "' is not " + std::string(kind) +
+              instead_of(name, known, listed_by));
 }
 
 }  // namespace medgrad

@@ -1,20 +1,14 @@
 // Numbers, lists and commands in messages.
 #pragma once
 
-#include <array>
-#include <charconv>
 #include <concepts>
 #include <span>
 #include <string>
 #include <string_view>
 
-namespace medgrad {
+#include "medgrad/description.h"  // number()
 
-// The fewest characters that read back to the same number: "0.1", "inf", "nan".
-[[nodiscard]] inline std::string number(double x) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
-}
+namespace medgrad {
 
 // "1 row", "2 rows", "0 rows". `many` is the plural where it is more than an added "s".
 [[nodiscard]] inline std::string counted(std::unsigned_integral auto n, std::string_view one,

@@ -1,11 +1,11 @@
 #include "lab/document.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/suggest.h"
-#include "medgrad/io.h"
 
 namespace medgrad::lab {
 namespace {
@@ -180,6 +180,28 @@ std::string plain(const Node& scalar) {
   return json_of(scalar).dump();
 }
 
+Node method_object(const Node& node, const std::string& file, const std::string& what) {
+  if (node.text() == nullptr) {
+    const Reader is_object(node, file, what);
+    return node;
+  }
+  const auto at = [&](Node::Value value) { return Node(std::move(value), node.line); };
+  try {
+    const MethodText given = parse_method_text(*node.text());
+    Node::Object object = {{"name", at(given.name)}};
+    for (const auto& [key, text] : given.parameters) {
+      double x = 0;
+      const char* const end = text.data() + text.size();
+      const auto [stop, error] = std::from_chars(text.data(), end, x);
+      const bool is_number = error == std::errc() && stop == end && std::isfinite(x);
+      object.emplace_back(key, is_number ? at(x) : at(text));
+    }
+    return at(std::move(object));
+  } catch (const Error& error) {
+    throw error.at(file + ":" + std::to_string(node.line));
+  }
+}
+
 // ---- Reader -------------------------------------------------------------------------------------
 
 Reader::Reader(const Node& node, std::string file, std::string what)
@@ -188,8 +210,10 @@ Reader::Reader(const Node& node, std::string file, std::string what)
     fail(node, what_ + " is " + std::string(node.kind()) + "; it must be an object.");
 }
 
+std::string Reader::place(const Node& at) const { return file_ + ":" + std::to_string(at.line); }
+
 void Reader::fail(const Node& at, const std::string& sentence) const {
-  throw Error(file_ + ":" + std::to_string(at.line) + ": " + sentence);
+  throw Error(place(at) + ": " + sentence);
 }
 
 const Node* Reader::take(std::string_view key) {
@@ -214,18 +238,21 @@ double Reader::number(std::string_view key, std::optional<double> fallback) {
 }
 
 double Reader::number(const Parameter& parameter) {
-  const auto fallback =
-      parameter.required() ? std::optional<double>() : std::optional(parameter.fallback);
-  const double x = number(parameter.name, fallback);
-  if (const Node* node = node_.find(parameter.name)) {
-    const bool low = parameter.min_open ? x > parameter.min : x >= parameter.min;
-    const bool high = parameter.max_open ? x < parameter.max : x <= parameter.max;
-    if (!low || !high || (parameter.integer && x != std::floor(x))) {
-      fail(*node, "'" + std::string(parameter.name) + "' is " + plain(*node) +
-                      "; it must satisfy " + parameter.range() + ".");
+  const Node* node = take(parameter.name);
+  if (node == nullptr && !parameter.required()) return parameter.fallback;
+  const Node& found = must(parameter.name);
+  return located(found, [&] {
+    double x = 0;
+    if (const bool* truth = found.truth(); truth != nullptr && parameter.words.size() == 2) {
+      x = *truth ? 1 : 0;
+    } else if (found.text() != nullptr && (parameter.words.size() > 0 || *found.text() == "inf")) {
+      x = parameter.read(*found.text());
+    } else {
+      x = number(parameter.name);
     }
-  }
-  return x;
+    parameter.check(x);
+    return x;
+  });
 }
 
 std::size_t Reader::whole(std::string_view key, std::optional<std::size_t> fallback,

@@ -57,6 +57,11 @@ struct Node {
 // "3", "\"abc\"": a scalar as it stands in JSON, without quotes for text.
 [[nodiscard]] std::string plain(const Node& scalar);
 
+// A method as an object: as it is, or made of its text, so that "vclip:tau=0.1" and
+// {"name": "vclip", "tau": 0.1} are the same. `what` is how errors call it.
+[[nodiscard]] Node method_object(const Node& node, const std::string& file,
+                                 const std::string& what);
+
 // Reads the keys of one object. Every key that was asked for is known; finish() throws for the
 // others and names the nearest known one.
 class Reader {
@@ -65,7 +70,8 @@ class Reader {
   Reader(const Node& node, std::string file, std::string what);
 
   [[nodiscard]] double number(std::string_view key, std::optional<double> fallback = {});
-  // A number in the parameter's range; its default where it is left out.
+  // A parameter of a method, as a number, or as a word or true or false where it has such values;
+  // its default where it is left out.
   [[nodiscard]] double number(const Parameter& parameter);
   [[nodiscard]] std::size_t whole(std::string_view key, std::optional<std::size_t> fallback,
                                   std::size_t min, std::size_t max);
@@ -78,15 +84,17 @@ class Reader {
   [[nodiscard]] const Node* any(std::string_view key);
   void finish() const;
 
+  // "toy.json:3".
+  [[nodiscard]] std::string place(const Node& at) const;
   // "toy.json:3: " + sentence, as an Error.
   [[noreturn]] void fail(const Node& at, const std::string& sentence) const;
-  // Runs `make`; an Error it throws gets file and line.
+  // Runs `make`; an Error it throws gets file and line, and calls parameters as files do.
   template <class Make>
   auto located(const Node& at, Make&& make) const {
     try {
       return make();
     } catch (const Error& error) {
-      fail(at, error.what());
+      throw error.called("'" + error.subject() + "'").at(place(at));
     }
   }
   [[nodiscard]] const Node& node() const { return node_; }

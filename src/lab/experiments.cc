@@ -51,8 +51,7 @@ const BuiltIn& find_built_in(std::string_view name) {
       known.push_back(one.name);
     }
   }
-  throw Error("'" + std::string(name) + "' is not an experiment" +
-              instead_of(name, known, "medgrad list experiments"));
+  fail_unknown("an experiment", name, known, "medgrad list experiments");
 }
 
 void add_findings(const Experiment& experiment, Results& results) {

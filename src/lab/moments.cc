@@ -116,12 +116,12 @@ std::vector<EstimatorCase> read_estimators(Reader& reader) {
   std::vector<EstimatorCase> estimators;
   MethodNames names;
   for (const Node& item : *node->list()) {
-    const Reader is_object(item, reader.file(), "an estimator");
-    for (const GridPoint& point : expand(item, reader.file())) {
+    for (const GridPoint& point :
+         expand(method_object(item, reader.file(), "an estimator"), reader.file())) {
       Reader keys(point.node, reader.file(), "an estimator");
       const std::string name = keys.text("name");
       const auto& entry = keys.located(
-          *item.find("name"), [&]() -> const auto& { return find_sample_method(name); });
+          *point.node.find("name"), [&]() -> const auto& { return find_sample_method(name); });
       EstimatorCase made{keys.text("label", name), std::string(entry.name), point.axes,
                          read_entry(keys, entry)};
       keys.finish();
@@ -151,7 +151,8 @@ std::unique_ptr<Study> read_moments(Reader& reader, std::uint64_t seed) {
   std::vector<NoiseCase> noises;
   const Node noise_only{Node::Object{{"noise", *noise}}, reader.node().line};
   for (const GridPoint& point : expand(noise_only, reader.file())) {
-    Reader keys(*point.node.find("noise"), reader.file(), "the noise");
+    const Node object = method_object(*point.node.find("noise"), reader.file(), "the noise");
+    Reader keys(object, reader.file(), "the noise");
     noises.push_back({point.axes, read_noise(keys)});
   }
   // `n` through the same grid as everything else: a number, a list or a range.

@@ -91,8 +91,8 @@ std::unique_ptr<Study> read_projection(Reader& reader) {
   std::vector<StepCase> steps;
   MethodNames names;
   for (const Node& item : *methods->list()) {
-    const Reader is_object(item, reader.file(), "a method");
-    for (const GridPoint& point : expand(item, reader.file())) {
+    for (const GridPoint& point :
+         expand(method_object(item, reader.file(), "a method"), reader.file())) {
       Reader keys(point.node, reader.file(), "a method");
       const std::string name = keys.text("name");
       const auto& entry = keys.located(

@@ -15,8 +15,8 @@ NoiseModel read_noise(Reader& reader) {
       given != nullptr ? *given : reader.node(), [&]() -> const auto& { return find_noise(name); });
   ParameterValues values;
   for (const Parameter& parameter : entry.parameters) {
-    if (parameter.name == "form") {
-      values.emplace("form", reader.word("form", {"S0", "S1"}, "S1") == "S1" ? 1 : 0);
+    if (parameter.name == "form" && reader.any("form") == nullptr) {
+      values.emplace("form", 1);  // S1, the paper's; the registry's own default is S0
     } else if (parameter.name == "alpha" && reader.any("inv_alpha") != nullptr) {
       const Node& inverse = *reader.any("inv_alpha");
       const double alpha = 1 / reader.number("inv_alpha");
@@ -32,6 +32,30 @@ NoiseModel read_noise(Reader& reader) {
     check(made);
     return made;
   });
+}
+
+Schedule read_schedule(Reader& reader, const std::string& key, const Schedule& fallback) {
+  const Node* const node = reader.any(key);
+  if (node == nullptr) return fallback;
+  if (const double* x = node->number()) {
+    reader.located(*node, [&] { check(key, *x, range::non_negative); });
+    return {.value = *x};
+  }
+  const Node object = method_object(*node, reader.file(), "'" + key + "'");
+  Reader keys(object, reader.file(), "the schedule of '" + key + "'");
+  // Files from before call it "schedule", or "kind".
+  const char* const name_key = object.find("schedule") != nullptr ? "schedule"
+                               : object.find("kind") != nullptr   ? "kind"
+                                                                  : "name";
+  const std::string name = keys.text(name_key);
+  const Entry<Schedule>& entry = keys.located(
+      *object.find(name_key), [&]() -> const auto& { return find_schedule(name); });
+  const Schedule made = read_entry(keys, entry);
+  // Those files have every key, also of schedules that do not use it.
+  if (std::string_view(name_key) == "kind")
+    for (const char* const unused : {"factor", "every"}) (void)keys.any(unused);
+  keys.finish();
+  return made;
 }
 
 void MethodNames::add(const Reader& reader, const Node& at, const std::string& label,

@@ -13,6 +13,7 @@
 
 #include "lab/document.h"
 #include "lab/results.h"
+#include "medgrad/schedule.h"
 
 namespace medgrad::lab {
 
@@ -67,5 +68,10 @@ template <class Made>
     values.emplace(parameter.name, reader.number(parameter));
   return reader.located(reader.node(), [&] { return entry.make(values); });
 }
+
+// A schedule under a key: a number, which stays, "cosine:value=0.1", or {"name": "cosine", …}.
+// Values are at least 0 and finite.
+[[nodiscard]] Schedule read_schedule(Reader& reader, const std::string& key,
+                                     const Schedule& fallback);
 
 }  // namespace medgrad::lab

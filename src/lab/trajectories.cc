@@ -16,40 +16,25 @@ constexpr std::size_t kMaxDimension = 1'000'000, kMaxSteps = 100'000'000, kMaxRu
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-// A number, or {"schedule": "cosine", "value": 0.1, …}.
-Schedule read_schedule(const Node& node, const std::string& file, const std::string& key) {
-  if (const double* x = node.number()) return {.value = *x};
-  Reader reader(node, file, "the schedule of '" + key + "'");
-  const std::string kind = reader.word(
-      "schedule", {"constant", "inverse-sqrt", "inverse", "horizon", "step", "cosine"}, "constant");
-  const Schedule schedule{.kind = Schedule::kind_of(kind),
-                          .value = reader.number("value"),
-                          .factor = reader.number("factor", kind == "step" ? 0.1 : 0),
-                          .every = reader.whole("every", 100, 1, kMaxSteps),
-                          .warmup = reader.whole("warmup", 0, 0, kMaxSteps)};
-  reader.finish();
-  if (!(schedule.factor >= 0) || !std::isfinite(schedule.factor))
-    reader.fail(*node.find("factor"), "'factor' is " + plain(*node.find("factor")) +
-                                          "; it must satisfy 0 <= factor < inf.");
-  return schedule;
+// A schedule whose largest value has to be said.
+Schedule read_valued(Reader& reader, const std::string& key, const Schedule& fallback) {
+  const Node* const node = reader.any(key);
+  if (node != nullptr && node->number() == nullptr) {
+    const Node object = method_object(*node, reader.file(), "'" + key + "'");
+    if (object.find("value") == nullptr)
+      reader.fail(*node, "the schedule of '" + key + "' has no 'value'.");
+  }
+  return read_schedule(reader, key, fallback);
 }
 
 Schedule read_eta(Reader& reader, const Schedule& fallback) {
-  const Node* node = reader.any("eta");
-  if (node == nullptr) return fallback;
-  const Schedule eta = read_schedule(*node, reader.file(), "eta");
-  if (!(eta.value >= 0) || !std::isfinite(eta.value)) {
-    const Node& value = node->object() != nullptr ? *node->find("value") : *node;
-    reader.fail(value, "'eta' is " + plain(value) + "; it must satisfy 0 <= eta < inf.");
-  }
-  return eta;
+  return read_valued(reader, "eta", fallback);
 }
 
 // One method of the list; lists among its parameters make several of it.
 void read_method(const Node& node, const std::string& file, const Schedule& eta,
                  std::vector<MethodCase>& methods) {
-  const Reader is_object(node, file, "a method");
-  for (const GridPoint& point : expand(node, file)) {
+  for (const GridPoint& point : expand(method_object(node, file, "a method"), file)) {
     Reader reader(point.node, file, "a method");
     const std::string name = reader.text("name");
     const auto& entry = reader.located(
@@ -63,8 +48,9 @@ void read_method(const Node& node, const std::string& file, const Schedule& eta,
     ParameterValues values;
     for (const Parameter& parameter : entry.parameters) {
       const Node* given = reader.any(parameter.name);
-      if (parameter.name == "tau" && given != nullptr && given->object() != nullptr) {
-        method.tau = read_schedule(*given, file, "tau");
+      if (parameter.name == "tau" && given != nullptr &&
+          (given->object() != nullptr || given->text() != nullptr)) {
+        method.tau = read_valued(reader, "tau", {});
         reader.located(*given, [&] { parameter.check(method.tau->value); });
         values.emplace("tau", method.tau->value);
       } else {
@@ -182,7 +168,7 @@ std::vector<Metric> read_metrics(Reader& reader, const Problem& problem) {
   for (std::string word; words >> word;) {
     const auto found = std::ranges::find(known, word);
     if (found == known.end()) {
-      reader.fail(at, "'" + word + "' is not a metric" + instead_of(word, known));
+      reader.located(at, [&] { fail_unknown("a metric", word, known, {}); });
     }
     metrics.push_back(static_cast<Metric>(found - known.begin()));
   }
@@ -209,7 +195,9 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
   } else {
     reader.fail(reader.node(), "the experiment has no 'objective'.");
   }
-  if (const Node* node = reader.any("noise")) {
+  if (const Node* given = reader.any("noise")) {
+    const Node object = method_object(*given, file, "the noise");
+    const Node* const node = &object;
     Reader noise(*node, file, "the noise");
     problem.state_dependent = noise.truth("state_dependent", false);
     if (node->find("name") != nullptr && noise.text("name") == "none") {

@@ -30,7 +30,7 @@ struct GradientSettings {
   double dropout = 0;
   std::size_t limit = 0;  // batches of a pass; 0: all
   std::uint64_t seed = 0;
-  std::vector<std::string> methods = {"momentum", "vclip", "cclip"};
+  std::vector<std::string> methods = {"ema", "vclip", "cclip"};
   std::vector<double> tau = {0.01};
   std::size_t steps = 400;
   bool random_order = false;

@@ -60,6 +60,15 @@ struct Tracked {
   double tau;
 };
 
+// The exponential average is called momentum, as in the paper, unless momentum itself is there too.
+Tracked named(const std::string& name, double tau, const std::vector<std::string>& all) {
+  const std::string key(find_online_method(name).name);
+  const bool as_paper = key == "ema" && std::ranges::none_of(all, [](const std::string& other) {
+                          return find_online_method(other).name == "momentum";
+                        });
+  return as_paper ? Tracked{"momentum", "momentum", tau} : Tracked{name, key, tau};
+}
+
 void add_tracking(Results& r, const Tracking& tracking, const std::vector<Tracked>& tracked,
                   std::size_t batch) {
   const auto number = static_cast<double>(batch);
@@ -155,7 +164,7 @@ std::string run_batch_size(Results& r, const GradientSettings& s, std::size_t ba
                         .pool = options.pool};
     for (const double tau : s.tau) {
       for (const std::string& name : s.methods) {
-        tracked.push_back({name, std::string(find_online_method(name).name), tau});
+        tracked.push_back(named(name, tau, s.methods));
         how.methods.push_back(tracking_method(name, tau));
       }
     }

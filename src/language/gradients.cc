@@ -39,11 +39,6 @@ FullGradient full_gradient(BatchGradients& gradients, const GradientDone& done) 
 }
 
 OnlineMethod tracking_method(std::string_view name, double tau) {
-  if (find_online_method(name).name == "momentum") {
-    if (!(tau > 0 && tau <= 1))
-      throw Error("tau of momentum must be above 0 and at most 1, as a share of the gradient.");
-    return Subgradient{Squared{}, tau};
-  }
   return find_online_method(name).make({{"tau", tau}});
 }
 

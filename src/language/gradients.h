@@ -31,8 +31,8 @@ struct FullGradient {
 };
 [[nodiscard]] FullGradient full_gradient(BatchGradients& gradients, const GradientDone& done = {});
 
-// The online method of that name in the registry with that tau; but momentum is, as the paper has
-// it in this experiment only, m <- (1 - tau) m + tau g. Throws Error for a method without tau.
+// The online method of that name in the registry with that tau. Throws Error for a method without
+// tau. The paper's momentum in this experiment, m <- (1 - tau) m + tau g, is "ema".
 [[nodiscard]] OnlineMethod tracking_method(std::string_view name, double tau);
 
 struct TrackingOptions {

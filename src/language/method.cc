@@ -1,22 +1,12 @@
 #include "language/method.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/text.h"
 #include "medgrad/error.h"
 
 namespace medgrad::language {
 namespace {
-
-double value_of(std::string_view word, std::string_view text) {
-  double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size())
-    throw Error(std::string("'").append(text).append("' in '").append(word).append(
-        "' is not a number; a method is NAME:parameter=number."));
-  return value;
-}
 
 // The paper's names for what the registry calls otherwise.
 std::string label_of(std::string_view name, std::string_view given) {
@@ -48,34 +38,16 @@ std::vector<std::string> words_of(std::string_view list) {
 }
 
 Method parse_method(std::string_view word) {
-  if (word.ends_with(':'))
-    throw Error(std::string("'").append(word).append(
-        "' has nothing after its last colon; a method is NAME:parameter=number."));
+  const MethodText given = parse_method_text(word);
+  const Entry<GradientMethod>& entry = find_optimizer(given.name);
+  ParameterValues values = read_parameters(entry.name, entry.parameters, given.parameters);
   Method method;
   method.word = word;
-  std::string_view rest = word;
-  const auto take = [&rest] {
-    const std::size_t colon = std::min(rest.find(':'), rest.size());
-    const std::string_view part = rest.substr(0, colon);
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
-    return part;
-  };
-  const std::string_view name = take();
-  const Entry<GradientMethod>& entry = find_optimizer(name);
-  ParameterValues values;
-  for (const Parameter& parameter : entry.parameters)
-    if (parameter.name == "tau") values["tau"] = entry.name == "momentum" ? 1.0 / 9 : 0.1;
-  method.label = label_of(entry.name, name);
-  while (!rest.empty()) {
-    const std::string_view part = take();
-    const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos)
-      throw Error(std::string("'").append(part).append("' in '").append(word).append(
-          "' has no value; a method is NAME:parameter=number."));
-    const std::string key(part.substr(0, equals));
-    values[key] = value_of(word, part.substr(equals + 1));
-    method.label.append(", ").append(key).append(" = ").append(number(values[key]));
-  }
+  method.label = label_of(entry.name, given.name);
+  for (const auto& [key, value] : values)
+    method.label.append(", ").append(key).append(" = ").append(entry.find(key)->value_text(value));
+  if (entry.find("tau") != nullptr)
+    values.try_emplace("tau", entry.name == "momentum" ? 1.0 / 9 : 0.1);
   method.gradient = entry.make(values);
   method.key = entry.name == "momentum"       ? "sgd-m"
                : entry.name == "clipped-mean" ? "clipped-sgd"

@@ -4,21 +4,13 @@
 #include "medgrad/version.h"
 
 namespace medgrad::language {
-namespace {
-
-// Does it matter how long the run is meant to be?
-bool needs_length(const Schedule& schedule) {
-  return schedule.kind == Schedule::Kind::cosine || schedule.kind == Schedule::Kind::horizon;
-}
-
-}  // namespace
-
 Json json_of(const Schedule& schedule) {
-  return {{"kind", Schedule::name_of(schedule.kind)},
-          {"value", schedule.value},
-          {"factor", schedule.factor},
-          {"every", schedule.every},
-          {"warmup", schedule.warmup}};
+  Json json = {{"name", name_of(schedule.kind)}, {"value", schedule.value}};
+  const Entry<Schedule>& entry = find_schedule(name_of(schedule.kind));
+  if (entry.find("factor") != nullptr) json["factor"] = schedule.factor;
+  if (entry.find("every") != nullptr) json["every"] = schedule.every;
+  json["warmup"] = schedule.warmup;
+  return json;
 }
 
 RunLength length_of(const Task& task, const TrainingOptions& options) {
@@ -56,7 +48,7 @@ Json config_of(const Task& task, const TrainingOptions& options) {
                {"tau_schedule", json_of(options.tau_schedule)},
                {"accumulate", length.accumulate},
                {"seed", options.seed}};
-  if (needs_length(options.lr_schedule) || needs_length(options.tau_schedule))
+  if (options.lr_schedule.needs_length() || options.tau_schedule.needs_length())
     json["steps"] = length.total;
   return json;
 }

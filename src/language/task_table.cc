@@ -75,10 +75,7 @@ const TaskInfo& find_task(std::string_view name) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  throw Error(std::string("'")
-                  .append(name)
-                  .append("' is not a task")
-                  .append(instead_of(name, names, "medgrad list tasks")));
+  fail_unknown("a task", name, names, "medgrad list tasks");
 }
 
 }  // namespace medgrad::language

@@ -59,21 +59,6 @@ std::vector<double> read_rates(Reader& reader, const TaskInfo& info,
   return rates;
 }
 
-Schedule read_schedule(Reader& reader, std::string_view key) {
-  const Node* const node = reader.any(key);
-  if (node == nullptr) return {};
-  Reader inner(*node, reader.file(), std::string("'").append(key).append("'"));
-  const std::string kind = inner.text("kind");
-  Schedule schedule;
-  schedule.kind = inner.located(*node->find("kind"), [&] { return Schedule::kind_of(kind); });
-  schedule.value = inner.number("value", schedule.value);
-  schedule.factor = inner.number("factor", schedule.factor);
-  schedule.every = inner.whole("every", schedule.every, 1, kMany);
-  schedule.warmup = inner.whole("warmup", schedule.warmup, 0, kMany);
-  inner.finish();
-  return schedule;
-}
-
 TrainSettings::Grid read_grid(const Node& node, const std::string& file) {
   Reader reader(node, file, "'sweep'");
   TrainSettings::Grid grid;
@@ -161,8 +146,8 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
   } else {
     s.rates = read_rates(reader, info, s.methods);
   }
-  s.lr_schedule = read_schedule(reader, "lr_schedule");
-  s.tau_schedule = read_schedule(reader, "tau_schedule");
+  s.lr_schedule = lab::read_schedule(reader, "lr_schedule", {});
+  s.tau_schedule = lab::read_schedule(reader, "tau_schedule", {});
   s.seeds = reader.whole("seeds", 1, 1, 1000);
   s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
   s.epochs = reader.whole("epochs", 1, 1, kMany);

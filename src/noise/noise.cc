@@ -20,38 +20,6 @@ namespace {
 
 using noise::Source;
 
-// ---- Ranges
-
-void positive(const char* name, double x) {
-  if (x > 0 && std::isfinite(x)) return;
-  throw Error(std::string(name) + " is " + std::to_string(x) + "; it must be positive and finite.");
-}
-
-void check_one(const StableParameters& s) { (void)Stable(s); }
-void check_one(const Gaussian& g) { positive("the scale", g.scale); }
-void check_one(const Cauchy& c) { positive("the scale", c.scale); }
-void check_one(const EllipticalStable& e) {
-  (void)Stable({e.alpha, 0, e.scale});
-  for (const double x : e.cholesky) {
-    if (!std::isfinite(x)) throw Error("the Cholesky factor has an entry that is not finite.");
-  }
-}
-void check_one(const StudentT& t) {
-  positive("the number of degrees of freedom", t.df);
-  positive("the scale", t.scale);
-}
-void check_one(const Pareto& p) {
-  positive("the tail index", p.index);
-  positive("the scale", p.scale);
-}
-void check_one(const ContaminatedNormal& c) {
-  if (!(c.epsilon >= 0 && c.epsilon <= 1)) {
-    throw Error("epsilon is " + std::to_string(c.epsilon) + "; it must be between 0 and 1.");
-  }
-  positive("the factor", c.factor);
-  positive("the scale", c.scale);
-}
-
 // ---- Tails: the variance is finite where the tail index is above 2; a normal law has none.
 
 bool has_variance_one(const StableParameters& s) { return s.alpha == 2; }
@@ -209,7 +177,11 @@ void sample_at(const StateDependent& noise, std::span<T> out, std::span<const T>
 }  // namespace
 
 void check(const NoiseModel& model) {
-  std::visit([](const auto& m) { check_one(m); }, model);
+  std::visit([](const auto& m) { check_fields(m); }, model);
+  if (const auto* elliptical = std::get_if<EllipticalStable>(&model)) {
+    for (const double x : elliptical->cholesky)
+      if (!std::isfinite(x)) throw Error("the Cholesky factor has an entry that is not finite.");
+  }
 }
 
 bool has_variance(const NoiseModel& model) {

@@ -27,21 +27,6 @@ double shift(const StableParameters& s) {
   return -noise::Angles(s.alpha, s.beta).zeta;
 }
 
-void check(const StableParameters& s) {
-  if (!(s.alpha > 0 && s.alpha <= 2)) {
-    throw Error("alpha is " + number(s.alpha) + "; it must satisfy 0 < alpha <= 2.");
-  }
-  if (!(std::fabs(s.beta) <= 1)) {
-    throw Error("beta is " + number(s.beta) + "; it must satisfy -1 <= beta <= 1.");
-  }
-  if (!(s.scale > 0 && std::isfinite(s.scale))) {
-    throw Error("the scale is " + number(s.scale) + "; it must be positive and finite.");
-  }
-  if (!std::isfinite(s.location)) {
-    throw Error("the location is " + number(s.location) + "; it must be finite.");
-  }
-}
-
 // Points per task: some hundred microseconds of work.
 constexpr std::size_t kChunk = 64;
 
@@ -60,7 +45,7 @@ void for_points(std::span<const double> x, std::span<double> out, ThreadPool* po
 }  // namespace
 
 StableParameters convert(const StableParameters& parameters, StableForm to) {
-  check(parameters);
+  check_fields(parameters);
   StableParameters result = parameters;
   if (parameters.form == to) return result;
   result.form = to;
@@ -72,7 +57,7 @@ StableParameters convert(const StableParameters& parameters, StableForm to) {
 
 Stable::Stable(const StableParameters& parameters) : parameters_(parameters) {
   const StableParameters& s = parameters_;
-  check(s);
+  check_fields(s);
   if (s.alpha == 1 && s.form == StableForm::S1) offset_ = s.beta * 2 / kPi * std::log(s.scale);
   if (s.alpha >= kSmallestAlpha) law_ = std::make_shared<const noise::Law>(s.alpha, s.beta);
 }

@@ -11,10 +11,7 @@
 namespace medgrad::theory {
 namespace {
 
-void check_positive(const char* name, double x) {
-  if (!(x > 0 && std::isfinite(x)))
-    throw Error(std::string(name) + " is " + number(x) + "; it must be positive and finite.");
-}
+void check_positive(const char* name, double x) { medgrad::check(name, x, range::positive); }
 
 void check_not_negative(const char* name, double x) {
   if (!(x >= 0 && std::isfinite(x)))

@@ -61,8 +61,7 @@ const DataSet& data_set(std::string_view name) {
   if (found != sets.end()) return *found;
   std::vector<std::string_view> names;
   for (const DataSet& set : sets) names.push_back(set.name);
-  throw Error("'" + std::string(name) + "' is not a data set" +
-              instead_of(name, names, "medgrad data list"));
+  fail_unknown("a data set", name, names, "medgrad data list");
 }
 
 fs::path own_data_folder() {

@@ -38,19 +38,19 @@ class Mappings(CommandTest):
 
     def test_bad(self):
         data = self.rows()
-        self.bad("needs --tau", "prox", "l1", data)
+        self.bad("--tau is missing; prox needs it", "prox", "l1", data)
         self.bad("--tau is 0; it must satisfy 0 < tau", "prox", "l1", "--tau", 0, data)
         self.bad("--tau is -1;", "prox", "l1", "--tau", -1, data)
         self.bad("--tau is 'x'; it must be a number", "prox", "l1", "--tau", "x", data)
         self.bad("--tau is 'nan'; it must be a number", "prox", "l1", "--tau", "nan", data)
         self.bad("--tau is inf", "prox", "l1", "--tau", "inf", data)
         self.bad("--p is 0.5; it must satisfy p >= 1", "prox", "lp", "--tau", 1, "--p", 0.5, data)
-        self.bad("lp needs --p", "prox", "lp", "--tau", 1, data)
+        self.bad("--p is missing; lp needs it", "prox", "lp", "--tau", 1, data)
         self.bad("--mu is 0;", "prox", "huber", "--tau", 1, "--mu", 0, data)
-        self.bad("l1 has no --mu; it takes no parameters", "prox", "l1", "--tau", 1, "--mu", 1, data)
-        self.bad("'l11' is no distance; the nearest is 'l1'", "prox", "l11", "--tau", 1, data)
+        self.bad("--mu is not a parameter of l1, which has none", "prox", "l1", "--tau", 1, "--mu", 1, data)
+        self.bad("'l11' is not a distance. Did you mean 'l1'", "prox", "l11", "--tau", 1, data)
         self.bad("DISTANCE is missing", "prox", "--tau", 1)
-        self.bad("needs --q", "project", "--radius", 1, data)
+        self.bad("--q is missing; project needs it", "project", "--radius", 1, data)
         self.bad("--q is 0.5", "project", "--q", 0.5, "--radius", 1, data)
         self.bad("--radius is -1", "project", "--q", 2, "--radius", -1, data)
         self.bad(r"nan.csv:2: component 1 is nan", "prox", "l1", "--tau", 1,
@@ -126,14 +126,19 @@ class Estimates(CommandTest):
 
     def test_bad(self):
         data = self.rows()
-        self.bad("vclip has no --mu; it takes --tau", "estimate", "vclip", "--mu", 1, data)
-        self.bad("'vclp' is no online method; the nearest is 'vclip'", "estimate", "vclp", data)
+        self.bad("'vclip:tau=1' and --tau both give tau", "estimate", "vclip:tau=1", "--tau", 1, data)
+        self.bad("--tau is -1; it must satisfy 0 < tau < inf", "estimate", "vclip:tau=-1", data)
+        self.bad("has an empty part", "estimate", "vclip:", data)
+        self.bad("--tau is 2; it must satisfy 0 < tau <= 1", "estimate", "ema:tau=2", data)
+        self.bad("'sign-sgd' is not an online method", "estimate", "sign-sgd", data)
+        self.bad("--mu is not a parameter of vclip, which has tau", "estimate", "vclip", "--mu", 1, data)
+        self.bad("'vclp' is not an online method. Did you mean 'vclip'", "estimate", "vclp", data)
         self.bad("METHOD is missing; it must be one of momentum", "estimate")
         self.bad("--every is '0'", "estimate", "vclip", "--every", 0, data)
         self.bad("--every is '-3'", "estimate", "vclip", "--every", -3, data)
         self.bad("--tau is -1", "estimate", "vclip", "--tau=-1", data)
         self.bad("--beta is 1;", "estimate", "clipped-mean", "--beta", 1, data)
-        self.bad("lp needs --p", "estimate", "lp", data)
+        self.bad("--p is missing; lp needs it", "estimate", "lp", data)
         self.bad("--resume .* cannot be read", "estimate", "vclip", "--resume", self.path("no"), data)
 
 
@@ -192,11 +197,11 @@ class Aggregates(CommandTest):
         self.bad("both name .*out.csv", "aggregate", "mean", *out[:2], "--stats", out[1], data)
         self.bad("name of a file is empty", "aggregate", "mean", "")
         self.bad("--f is 0.5", "aggregate", "trimmed-mean", "--f", 0.5, *out, data)
-        self.bad("median has no --f; it takes no", "aggregate", "median", "--f", 1, *out, data)
+        self.bad("--f is not a parameter of median, which has none", "aggregate", "median", "--f", 1, *out, data)
         self.bad("--p is 0.5", "aggregate", "lp-median", "--p", 0.5, *out, data)
         self.bad("--mu is -1", "aggregate", "huber-location", "--mu", -1, *out, data)
-        self.bad("--tol is 0", "aggregate", "geometric-median", "--tol", 0, *out, data)
-        self.bad("'medin' is no aggregator; the nearest is 'median'", "aggregate", "medin", data)
+        self.bad("--tol is -1", "aggregate", "geometric-median", "--tol", -1, *out, data)
+        self.bad("'medin' is not an aggregator. Did you mean 'median'", "aggregate", "medin", data)
         self.bad(r"b.csv:3: component 2 is nan", "aggregate", "median", *out, data,
                  self.file("b.csv", "# b\n1,2,3\n1,nan,3\n"))
         self.bad("c.csv has rows of 2 values where .*data.csv has rows of 3", "aggregate", "median",

@@ -200,10 +200,10 @@ class Train(LanguageTest):
         self.bad("'synthetik' is not a task. Did you mean 'synthetic'", "train", "synthetik", *out)
         for option, value, sentence in (
                 ("--method", "vclib", "nearest is 'vclip'"), ("--method", "huber", "no learning rate for huber; give one with --lr"),
-                ("--lr", "0", "--lr is 0; it must be positive"), ("--factor", "1.5", "--factor is '1.5'; it must be from 0 to 1"),
+                ("--lr", "0", "--lr is 0; it must be positive"), ("--factor", "1.5", "--factor does not apply to a constant schedule"),
                 ("--warmup", "-1", "--warmup is '-1'"), ("--checkpoint-every", "0", "--checkpoint-every is '0'"),
                 ("--epochs", "99999999999999", "too many"), ("--dropout", "1", "--dropout is '1'"),
-                ("--schedule", "cosin", "--schedule is 'cosin'")):
+                ("--schedule", "cosin", "--schedule: 'cosin' is not a schedule. Did you mean 'cosine'?")):
             self.bad(sentence, *TRAIN, option, value, *out)
         self.bad_data("ptb was not found", "train", "ptb", *out)
 
@@ -247,7 +247,7 @@ class Sweep(LanguageTest):
                                                        "steps", "accumulate", "seeds", "dropout")},
                          {"task": "synthetic", "size": "small", "batch": 8, "limit": 5, "evaluation_limit": 1,
                           "epochs": 1, "steps": 0, "accumulate": 1, "seeds": 2, "dropout": 0.2})
-        self.assertEqual((config["lr_schedule"]["kind"], config["lr_schedule"]["factor"]), ("cosine", 0))
+        self.assertEqual((config["lr_schedule"]["name"], config["lr_schedule"]["factor"]), ("cosine", 0))
         for row, label, rates in zip(rows, ("SGD-M", "VClip"), tried.values(), strict=True):
             final = [one for one in summary["rows"] if one["method"] == label and one["metric"] == "final_training_loss"]
             self.assertEqual([one["lr"] for one in final], rates)
@@ -281,8 +281,8 @@ class Sweep(LanguageTest):
         good = json.loads(content(self.path("out/synthetic-sweep/config.json")))
         for key, value, sentence in (
                 ("sweep", 3, r"c\.json:\d+: "), ("sweep", {"rates": [0]}, "'rates' must hold numbers"),
-                ("sweep", {"rate": [1]}, "Did you mean 'rates'"), ("lr", [1, 2], "'lr' and 'sweep' cannot both be given"),
-                ("lr_schedule", {"kind": "cosin"}, r"c\.json:\d+: "), ("lr_schedule", {}, "kind"),
+                ("sweep", {"rate": [1]}, "Did you mean 'rates'"), ("lr", [1, 2], "'lr' and 'sweep' exclude each other"),
+                ("lr_schedule", {"name": "cosin"}, r"c\.json:\d+: "), ("lr_schedule", {}, "name"),
                 ("lr_schedule", {"kind": "step", "every": 0}, "every")):
             self.bad(sentence, "run", self.file("c.json", json.dumps({**good, key: value})), "--out", self.path("x"))
             self.assertFalse(os.path.exists(self.path("x")))

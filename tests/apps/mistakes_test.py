@@ -85,9 +85,10 @@ class Mistakes(ExperimentsTest):
         self.bad_key("'seed' is -1;", seed=-1)
         self.bad_key("'batch' needs an objective that has data", batch=4)
         self.bad_key("'eta' is -0.1;", eta=-0.1)
-        self.bad_key("'eta' is -2;", eta={"schedule": "inverse", "value": -2})
-        self.bad_key("'schedule' is 'cosin'. Did you mean 'cosine'", eta={"schedule": "cosin", "value": 1})
-        self.bad_key("has no 'value'", eta={"schedule": "cosine"})
+        self.bad_key("'value' is -2;", eta={"name": "inverse", "value": -2})
+        self.bad_key("'cosin' is not a schedule. Did you mean 'cosine'", eta={"schedule": "cosin", "value": 1})
+        self.bad_key("has no 'value'", eta={"name": "cosine"})
+        self.bad_key("has no 'value'", eta="cosine")
         self.bad_key("'factor' is -1;", eta={"schedule": "step", "value": 1, "factor": -1})
         self.bad_key("not finite where every component of w is inf", w0="inf")
         self.bad_key("not finite where every component of w is 1e\\+200", w0=1e200)
@@ -111,22 +112,25 @@ class Mistakes(ExperimentsTest):
         self.bad_key("has no 'methods'", methods=...)
         self.bad_key("'methods' must be a list with at least one method", methods=[])
         self.bad_key("'methods' must be a list", methods={"name": "vclip"})
-        self.bad_key("a method is text; it must be an object", methods=["vclip"])
+        self.bad_key("a method is a number; it must be an object", methods=[3])
+        self.bad_key("'tau' is -1; it must satisfy", methods=["vclip:tau=-1"])
+        self.bad_key("has an empty part", methods=["vclip:"])
         self.bad_key("a method has no 'name'", methods=[{"tau": 1}])
-        self.bad_key("'vclop' is no method; the nearest is 'vclip'", methods=[{"name": "vclop"}])
+        self.bad_key("'vclop' is not a method. Did you mean 'vclip'", methods=[{"name": "vclop"}])
         self.bad_key("has no 'p'", methods=[{"name": "smgd-lp-median"}])
         self.bad_key("'tau' is -1; it must satisfy 0 < tau", methods=[{"name": "vclip", "tau": -1}])
-        self.bad_key("'tau' is text; it must be a number", methods=[{"name": "vclip", "tau": "big"}])
+        self.bad_key("the schedule of 'tau' has no 'value'", methods=[{"name": "vclip", "tau": "big"}])
+        self.bad_key("'mu' is text; it must be a number", methods=[{"name": "huber", "mu": "big"}])
         self.bad_key("tau", methods=[{"name": "vclip", "tau": {"value": 0}}])
         self.bad_key("'tua' is not a key of a method. Did you mean 'tau'", methods=[{"name": "vclip", "tua": 1}])
         self.bad_key("'n' is 2.5;", methods=[{"name": "smgd-l1", "n": 2.5}])
         self.bad_key("2 f < n|f", methods=[{"name": "smgd-trimmed-mean", "n": 2, "f": 1}])
-        self.bad_key("cannot be inexact", methods=[{"name": "smgd-trimmed-mean", "inexact": 1}])
+        self.bad_key("'inexact' is above 0; trimmed-mean does not minimise a distance", methods=[{"name": "smgd-trimmed-mean", "inexact": 1}])
         self.bad_key("two methods are called 'vclip'", methods=[{"name": "vclip"}, {"name": "vclip", "tau": 2}])
 
     def test_noise(self):
-        self.bad_key("the noise is text; it must be an object", noise="cauchy")
-        self.bad_key("'cauchi' is no noise; the nearest is 'cauchy'", noise={"name": "cauchi"})
+        self.bad_key("the noise is a number; it must be an object", noise=3)
+        self.bad_key("'cauchi' is not a noise. Did you mean 'cauchy'", noise={"name": "cauchi"})
         self.bad_key("'alpha' is 3;", noise={"name": "stable", "alpha": 3})
         self.bad_key("alpha", noise={"name": "stable", "inv_alpha": 0.4})
         self.bad_key("alpha", noise={"name": "stable", "inv_alpha": 0})
@@ -155,15 +159,15 @@ class Mistakes(ExperimentsTest):
         for sentence, keys in (("has no 'noise'", {"noise": ...}), ("has no 'n'", {"n": ...}),
                                ("'n' is 0", {"n": 0}), ("'trials' is 1", {"trials": 1}),
                                ("is no estimator of numbers", {"methods": [{"name": "geometric-median"}]}),
-                               ("the noise is text", {"noise": "cauchy"}), ("'methods' must be", {"methods": []}),
-                               ("an estimator is text", {"methods": ["mean"]}),
+                               ("the noise is a number", {"noise": 3}), ("'methods' must be", {"methods": []}),
+                               ("an estimator is a number", {"methods": [3]}),
                                ("'seeds' is not a key", {"seeds": 3}), ("f", {"methods": [{"name": "trimmed-mean", "f": 2}]})):
             self.bad_file(sentence, {key: value for key, value in {**moments, **keys}.items() if value is not ...}, 1)
         projection = {"experiment": "p", "kind": "projection", "m": {"x": 0, "y": 0}, "g": {"x": 1, "y": 2},
                       "methods": [{"name": "vclip", "tau": 1}]}
         for sentence, keys in (("has no 'g'", {"g": ...}), ("has no 'y'", {"m": {"x": 1}}),
                                ("'z' is not a key of the point 'm'", {"m": {"x": 1, "y": 1, "z": 1}}),
-                               ("'adam' is no", {"methods": [{"name": "adam"}]})):
+                               ("'adam' is not an online method", {"methods": [{"name": "adam"}]})):
             self.bad_file(sentence, {key: value for key, value in {**projection, **keys}.items() if value is not ...}, 1)
 
 

@@ -102,7 +102,7 @@ class Noise(CommandTest):
         for arguments, words in [
                 ((), "ACTION is missing; medgrad noise needs one: sample"),
                 (("pfd", "--alpha", 1), "Did you mean 'pdf'"),
-                (("pdf", "--x", 1), "needs --alpha"),
+                (("pdf", "--x", 1), "--alpha is missing; stable needs it"),
                 (("pdf", "--alpha", 0, "--x", 1), "--alpha is 0"),
                 (("pdf", "--alpha", 2.5, "--x", 1), "--alpha is 2.5"),
                 (("pdf", "--alpha", 0.05, "--x", 1), "alpha is 0.05"),
@@ -115,7 +115,7 @@ class Noise(CommandTest):
                 (("sample", "--alpha", 1, "-n", -1), "-n"),
                 (("sample", "--alpha", 1, "-d", 0), "-d"),
                 (("sample", "--model", "cauchi"), "cauchy"),
-                (("sample", "--model", "cauchy", "--beta", 1), "has no --beta"),
+                (("sample", "--model", "cauchy", "--beta", 1), "--beta is not a parameter of cauchy, which has scale"),
                 (("quantile", "--alpha", 1, self.file("p.csv", "0.5\n2\n")), r"p\.csv:2: 2 is not a probability"),
                 (("sample", "--alpha", 1, "-n", "99999999999999999999"), "-n is '9{20}', which is too large"),
                 (("fit", short), r"short\.csv: .*20"),

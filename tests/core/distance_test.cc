@@ -28,9 +28,8 @@ std::vector<AnyDistance> all_distances() {
     }
     const Parameter& parameter = entry.parameters.front();
     for (const double value : {0.3, 1.0, 1.05, 1.5, 2.0, 3.0, 40.0, kInfinity}) {
-      const bool in_range =
-          value >= parameter.min && (value < parameter.max || !parameter.max_open);
-      if (in_range) all.push_back(entry.make({{std::string(parameter.name), value}}));
+      if (parameter.range.contains(value))
+        all.push_back(entry.make({{std::string(parameter.name), value}}));
     }
   }
   return all;

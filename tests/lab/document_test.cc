@@ -273,7 +273,7 @@ TEST(Reader, TellsWhatIsWrong) {
   fails("x.json:3: 'text' is 'abc'. Did you mean 'abd'?", [&] {
     return reader.word("text", {"xyz", "abd"}, "xyz");
   });
-  const Parameter tau{"negative", "a step size", 1, 0, kInfinity, true, true};
+  const Parameter tau{"negative", "a step size", range::positive, 1};
   EXPECT_TRUE(error_of([&] {
                 (void)reader.number(tau);
               }).starts_with("x.json:5: 'negative' is -3; it must satisfy 0 < negative"));

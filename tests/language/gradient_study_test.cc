@@ -69,7 +69,7 @@ TEST(GradientSettings, MistakesAreNamed) {
   fails(R"("methods": ["clipped-mean"])", "tau");
   fails(R"("methods": ["vclip", "vclip"])", "named twice");
   fails(R"("methods": [])", "no methods");
-  fails(R"("tau": 2)", "momentum");
+  fails(R"("tau": 2)", "0 < tau <= 1");
   fails(R"("steps": 0)", "whole number");
   fails(R"("order": "shuffled")", "order");
   fails(R"("dropout": 1)", "below 1");

@@ -116,7 +116,7 @@ TEST(Tracking, KeptAndRecomputedGradientsAreTheSame) {
   EXPECT_EQ(full.mean, full_gradient(recomputed).mean);
   for (const bool random : {false, true}) {
     const TrackingOptions options{
-        .methods = {tracking_method("momentum", 0.1), tracking_method("cclip", 0.1)},
+        .methods = {tracking_method("ema", 0.1), tracking_method("cclip", 0.1)},
         .steps = 15,
         .random_order = random,
         .seed = 5};
@@ -137,7 +137,7 @@ TEST(Tracking, EqualsTheRecursionsByHand) {
   constexpr std::size_t kSteps = 14;
   const Tracking tracking =
       track(gradients, full,
-            {.methods = {tracking_method("momentum", kTau), tracking_method("cclip", kTau),
+            {.methods = {tracking_method("ema", kTau), tracking_method("cclip", kTau),
                          tracking_method("vclip", kTau)},
              .steps = kSteps});
   std::vector<std::vector<double>> m(3, std::vector<double>(gradients.dimension()));
@@ -160,9 +160,10 @@ TEST(Tracking, EqualsTheRecursionsByHand) {
 }
 
 TEST(Tracking, MethodsAreTheRegistrysButForMomentum) {
-  EXPECT_TRUE(std::holds_alternative<Subgradient>(tracking_method("momentum", 0.1)));
+  EXPECT_TRUE(std::holds_alternative<Subgradient>(tracking_method("ema", 0.1)));
+  EXPECT_TRUE(std::holds_alternative<ProximalPoint>(tracking_method("momentum", 0.1)));
   EXPECT_TRUE(std::holds_alternative<ProximalPoint>(tracking_method("l2", 0.1)));
-  EXPECT_THROW((void)tracking_method("momentum", 1.5), Error);
+  EXPECT_THROW((void)tracking_method("ema", 1.5), Error);
   EXPECT_THROW((void)tracking_method("momentun", 0.1), Error);
   EXPECT_THROW((void)tracking_method("vclip", -1), Error);
 }

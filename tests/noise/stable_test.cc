@@ -290,7 +290,7 @@ TEST(Stable, ErrorsNameTheValue) {
   EXPECT_EQ(message_of([] {
               return Stable({1.5, 0, 1, kInf});
             }),
-            "the location is inf; it must be finite.");
+            "location is inf; it must satisfy -inf < location < inf.");
   EXPECT_EQ(message_of([] {
               return convert({3, 0}, StableForm::S1);
             }),

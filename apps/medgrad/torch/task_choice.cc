@@ -28,9 +28,30 @@ std::size_t count(const char* option, const std::string& text, std::uint64_t min
   return static_cast<std::size_t>(n);
 }
 
-Schedule::Kind kind_of(const char* option, const std::string& text) {
-  check_word(option, text, {"constant", "step", "cosine", "inverse", "inverse-sqrt"});
-  return Schedule::kind_of(text);
+// An option that stands for a parameter of a schedule.
+struct Shorthand {
+  const char *option, *parameter;
+  const std::string& text;
+  bool used = false;
+};
+
+// "cosine:factor=0.1", with what shorthands say.
+Schedule schedule_of(const char* option, const std::string& text, std::span<Shorthand> more) {
+  MethodText given = parse_method_text(text);
+  try {
+    const Entry<Schedule>& entry = find_schedule(given.name);
+    for (Shorthand& one : more) {
+      if (one.text.empty() || entry.find(one.parameter) == nullptr) continue;
+      given.parameters.insert_or_assign(one.parameter, one.text);
+      one.used = true;
+    }
+    return entry.make(read_parameters(entry.name, entry.parameters, given.parameters));
+  } catch (const Error& error) {
+    if (error.subject().empty()) throw error.at(option);
+    for (const Shorthand& one : more)
+      if (one.used && error.subject() == one.parameter) throw error.called(one.option);
+    throw error.at(option);
+  }
 }
 
 }  // namespace
@@ -102,17 +123,18 @@ void RunChoice::declare(Options& options, const std::string& epochs) {
   options.flag("--per-tensor", per_tensor_,
                "treat every tensor of the model as a separate vector, clipped by itself; by "
                "default, all of them are one vector");
+  std::vector<std::string> kinds;
+  for (const Entry<Schedule>& entry : schedules()) kinds.emplace_back(entry.name);
   options.value("--schedule", schedule_, "KIND",
-                "schedule of the learning rate: constant (default), step, cosine, inverse or "
-                "inverse-sqrt");
-  const std::vector<std::string> kinds = {"constant", "step", "cosine", "inverse", "inverse-sqrt"};
+                "schedule of the learning rate, such as constant (default), cosine or "
+                "step:factor=0.5:every=200; medgrad list schedules shows all of them");
   options.offer("--schedule", kinds);
   options.value("--tau-schedule", tau_schedule_, "KIND", "schedule of tau (default constant)");
   options.offer("--tau-schedule", kinds);
   options.value("--warmup", warmup_, "N",
                 "steps over which the learning rate rises linearly (default 0)");
   options.value("--factor", factor_, "F",
-                "factor of a step schedule, and the end of a cosine one (default 0.1)");
+                "factor of the schedules: 0.1 by default for step, 0 for cosine");
   options.value("--decay-every", decay_every_, "N",
                 "steps between drops of a step schedule (default 1000)");
   options.value("--checkpoint-every", checkpoint_every_, "N",
@@ -128,16 +150,16 @@ void RunChoice::put(language::TrainingOptions& options) const {
   options.per_tensor = per_tensor_;
   options.checkpoint_every = count("--checkpoint-every", checkpoint_every_, 1);
   options.log_every = count("--log-every", log_every_, 1);
-  Schedule schedule;
-  schedule.factor = to_number("--factor", factor_);
-  if (!(schedule.factor >= 0 && schedule.factor <= 1))
-    throw Error(std::string("--factor is '").append(factor_).append("'; it must be from 0 to 1."));
-  schedule.every = count("--decay-every", decay_every_, 1);
-  schedule.kind = kind_of("--tau-schedule", tau_schedule_);
-  options.tau_schedule = schedule;
-  schedule.kind = kind_of("--schedule", schedule_);
-  schedule.warmup = count("--warmup", warmup_, 0);
-  options.lr_schedule = schedule;
+  Shorthand shorthands[] = {{"--factor", "factor", factor_},
+                            {"--decay-every", "every", decay_every_},
+                            {"--warmup", "warmup", warmup_}};
+  options.lr_schedule = schedule_of("--schedule", schedule_, shorthands);
+  options.tau_schedule =
+      schedule_of("--tau-schedule", tau_schedule_, std::span(shorthands).first(2));
+  for (const Shorthand& one : shorthands)
+    if (!one.text.empty() && !one.used)
+      throw Error(one.option, "",
+                  std::string("does not apply to a ").append(schedule_).append(" schedule"));
 }
 
 }  // namespace medgrad::app

@@ -33,9 +33,9 @@ class RunChoice {
   void put(language::TrainingOptions& options) const;
 
  private:
-  std::string epochs_, steps_, accumulate_,
-      schedule_ = "constant", warmup_ = "0", tau_schedule_ = "constant", factor_ = "0.1",
-      decay_every_ = "1000", checkpoint_every_ = "100", log_every_ = "10";
+  std::string epochs_, steps_, accumulate_, schedule_ = "constant", warmup_,
+                                            tau_schedule_ = "constant", factor_, decay_every_,
+                                            checkpoint_every_ = "100", log_every_ = "10";
   bool per_tensor_ = false;
 };
 

@@ -6,9 +6,12 @@
 #include <torch/optim/optimizer.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <tuple>
 
 #include "medgrad/estimator.h"
+#include "medgrad/optimize.h"
 #include "medgrad/sample.h"
 
 namespace medgrad::libtorch {
@@ -29,6 +32,20 @@ enum class BadGradient : std::uint8_t {
 
 // What every optimiser's groups have.
 struct GroupSettings {
+  static constexpr About about{"group", "", "what every optimiser's groups have"};
+  static constexpr auto fields() {
+    return std::tuple(
+        field("lr", &GroupSettings::lr, range::non_negative, "learning rate"),
+        field("weight_decay", &GroupSettings::weight_decay, range::non_negative, "of w, per step"),
+        choice("decoupled", &GroupSettings::decoupled, {"false", "true"},
+               "weight decay beside the gradient instead of inside it"),
+        choice("maximize", &GroupSettings::maximize, {"false", "true"}, "ascend"),
+        choice("scope", &GroupSettings::scope, {"global", "group", "tensor"},
+               "which components form the vector whose increment is clipped"),
+        choice("bad_gradient", &GroupSettings::bad_gradient, {"robust", "skip", "raise"},
+               "what a gradient with NaN or Inf in it does"));
+  }
+
   double lr = 1e-3;
   double weight_decay = 0;
   bool decoupled = false;  // weight decay beside the gradient, w <- (1 - lr decay) w - lr m (as
@@ -149,10 +166,11 @@ class SignSGDOptions : public ChainedOptions<SignSGDOptions>, public OnlineOptio
 //
 // Ours, not the paper's, which leaves the gap between clipping and Adam open: a first moment that
 // tracks the median, in Adam's preconditioner. With Squared and tau = 1/beta1 - 1 it is Adam; the
-// other estimators have no bias to correct (beta1 = 0 in the formula). The default is CClip.
+// other estimators have no bias to correct (beta1 = 0 in the formula). The default is
+// median_adam() of optimize.h, CClip with tau = 0.1.
 class MedianAdamOptions : public ChainedOptions<MedianAdamOptions>, public OnlineOptions {
  public:
-  MedianAdamOptions(double lr = 1e-3, OnlineMethod method = ProximalPoint{L1{}, 0.1})  // NOLINT
+  MedianAdamOptions(double lr = 1e-3, OnlineMethod method = median_adam().first)  // NOLINT
       : method_(std::move(method)) {
     settings_.lr = lr;
   }
@@ -162,8 +180,9 @@ class MedianAdamOptions : public ChainedOptions<MedianAdamOptions>, public Onlin
   MedianAdamOptions& beta2(double value) { return set(beta2_, value); }
   [[nodiscard]] double eps() const { return eps_; }
   MedianAdamOptions& eps(double value) { return set(eps_, value); }
-  // 1/(1 + tau) for Squared, 0 for the others.
+  // Where it is not set: 1/(1 + tau) for Squared, 0 for the others.
   [[nodiscard]] double beta1() const;
+  MedianAdamOptions& beta1(double value) { return set(beta1_, std::optional(value)); }
 
   [[nodiscard]] OnlineMethod online() const override { return method_; }
   [[nodiscard]] double tau() const override;
@@ -173,7 +192,8 @@ class MedianAdamOptions : public ChainedOptions<MedianAdamOptions>, public Onlin
 
  private:
   OnlineMethod method_;
-  double beta2_ = 0.999, eps_ = 1e-8;
+  std::optional<double> beta1_;
+  double beta2_ = AdaptiveGradient{}.beta2, eps_ = AdaptiveGradient{}.epsilon;
 };
 
 // m <- sample estimator of n gradients at the same w, w <- w - lr m (SMGD; paper, eqn.

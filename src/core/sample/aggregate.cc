@@ -5,7 +5,6 @@
 #include <string>
 #include <variant>
 
-#include "core/overloaded.h"
 #include "core/sample/estimators.h"
 #include "core/text.h"
 #include "medgrad/error.h"
@@ -14,20 +13,12 @@
 namespace medgrad {
 namespace {
 
-void check_iteration(double tolerance, int max_iterations) {
-  if (!(tolerance >= 0 && tolerance < kInfinity))
-    throw Error("tolerance is " + number(tolerance) + "; it must be zero or positive.");
-  if (max_iterations < 1)
-    throw Error("max-iterations is " + std::to_string(max_iterations) + "; it must be at least 1.");
-}
-
-void check_positive(const char* name, double value) {
-  if (!(value > 0 && value < kInfinity))
-    throw Error(std::string(name) + " is " + number(value) + "; it must be positive and finite.");
-}
-
-void check_p(double p) {
-  if (!(p >= 1)) throw Error("p is " + number(p) + "; it must be at least 1 (or inf).");
+// "f is 3; with 4 rows it must be at most 1."
+void check_rows(const char* name, std::size_t value, std::size_t most, std::size_t n) {
+  if (value <= most) return;
+  throw Error(name, std::to_string(value),
+              "with " + std::to_string(n) + (n == 1 ? " row" : " rows") + " it must be at most " +
+                  std::to_string(most));
 }
 
 // Is it worth sorting the rows? For estimators that iterate: rounding would take them different
@@ -90,9 +81,7 @@ estimators::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, st
 }  // namespace
 
 bool takes_weights(const SampleMethod& method) {
-  const LpMedian* const lp = std::get_if<LpMedian>(&method);
-  return !std::holds_alternative<TrimmedMean>(method) &&
-         !std::holds_alternative<MedianOfMeans>(method) && (lp == nullptr || lp->p < kInfinity);
+  return std::visit([](const auto& m) { return m.takes_weights(); }, method);
 }
 
 std::string_view name(Stop stop) {
@@ -112,62 +101,65 @@ std::string_view name(Stop stop) {
 }
 
 void validate(const SampleMethod& method, std::size_t n) {
-  std::visit(Overloaded{
-                 [](const Mean&) {},
-                 [](const Median&) {},
-                 [](const GeometricMedian& m) { check_iteration(m.tolerance, m.max_iterations); },
-                 [](const LpMedian& m) {
-                   check_p(m.p);
-                   check_iteration(m.tolerance, m.max_iterations);
-                 },
-                 [n](const MedianOfMeans& m) {
-                   check_p(m.p);
-                   if (m.blocks > n) {
-                     throw Error("blocks is " + std::to_string(m.blocks) + "; with " +
-                                 std::to_string(n) + " rows it must be at most " +
-                                 std::to_string(n) + ".");
-                   }
-                 },
-                 [](const HuberLocation& m) {
-                   check_positive("mu", m.mu);
-                   check_iteration(m.tolerance, m.max_iterations);
-                 },
-                 [](const SampleClippedMean& m) { check_positive("clip", m.clip); },
-                 [n](const TrimmedMean& m) {
-                   if (n > 0 && m.f > (n - 1) / 2) {
-                     throw Error("f is " + std::to_string(m.f) + "; with " + std::to_string(n) +
-                                 " rows it must be at most " + std::to_string((n - 1) / 2) + ".");
-                   }
-                 },
-             },
-             method);
+  std::visit(
+      [n](const auto& m) {
+        check_fields(m);
+        if constexpr (requires { m.check(n); }) m.check(n);
+      },
+      method);
+}
+
+void MedianOfMeans::check(std::size_t n) const { check_rows("blocks", blocks, n, n); }
+void TrimmedMean::check(std::size_t n) const {
+  if (n > 0) check_rows("f", f, (n - 1) / 2, n);
 }
 
 template <Real T>
-SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows, std::span<T> out,
-                     const SampleOptions<T>& options) {
+SampleInfo Mean::estimate(const estimators::Input<T>& in, std::span<T> out) const {
+  return estimators::mean(in, out);
+}
+template <Real T>
+SampleInfo Median::estimate(const estimators::Input<T>& in, std::span<T> out) const {
+  return estimators::median(in, out);
+}
+template <Real T>
+SampleInfo GeometricMedian::estimate(const estimators::Input<T>& in, std::span<T> out) const {
+  return estimators::geometric_median(*this, in, out);
+}
+template <Real T>
+SampleInfo LpMedian::estimate(const estimators::Input<T>& in, std::span<T> out) const {
+  return estimators::lp_median(*this, in, out);
+}
+template <Real T>
+SampleInfo MedianOfMeans::estimate(const estimators::Input<T>& in, std::span<T> out) const {
+  return estimators::median_of_means(blocks, p, in, out);
+}
+template <Real T>
+SampleInfo HuberLocation::estimate(const estimators::Input<T>& in, std::span<T> out) const {
+  return estimators::huber_location(*this, in, out);
+}
+template <Real T>
+SampleInfo SampleClippedMean::estimate(const estimators::Input<T>& in, std::span<T> out) const {
+  return estimators::clipped_mean(clip, in, out);
+}
+template <Real T>
+SampleInfo TrimmedMean::estimate(const estimators::Input<T>& in, std::span<T> out) const {
+  return estimators::trimmed_mean(f, in, out);
+}
+
+template <Real T>
+SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows,
+                     std::type_identity_t<std::span<T>> out,
+                     const std::type_identity_t<SampleOptions<T>>& options) {
   const estimators::Input<T> in = checked(method, rows, out, options);
-  SampleInfo info = std::visit(
-      Overloaded{
-          [&](const Mean&) { return estimators::mean(in, out); },
-          [&](const Median&) { return estimators::median(in, out); },
-          [&](const GeometricMedian& m) { return estimators::geometric_median(m, in, out); },
-          [&](const LpMedian& m) { return estimators::lp_median(m, in, out); },
-          [&](const MedianOfMeans& m) {
-            return estimators::median_of_means(m.blocks, m.p, in, out);
-          },
-          [&](const HuberLocation& m) { return estimators::huber_location(m, in, out); },
-          [&](const SampleClippedMean& m) { return estimators::clipped_mean(m.clip, in, out); },
-          [&](const TrimmedMean& m) { return estimators::trimmed_mean(m.f, in, out); },
-      },
-      method);
+  SampleInfo info = std::visit([&](const auto& m) { return m.estimate(in, out); }, method);
   info.objective = std::min(info.objective, std::numeric_limits<double>::max());
   return info;
 }
 
-template SampleInfo aggregate(const SampleMethod&, const Rows<float>&, std::span<float>,
-                              const SampleOptions<float>&);
-template SampleInfo aggregate(const SampleMethod&, const Rows<double>&, std::span<double>,
-                              const SampleOptions<double>&);
+template SampleInfo aggregate<float>(const SampleMethod&, const Rows<float>&, std::span<float>,
+                                     const SampleOptions<float>&);
+template SampleInfo aggregate<double>(const SampleMethod&, const Rows<double>&, std::span<double>,
+                                      const SampleOptions<double>&);
 
 }  // namespace medgrad

@@ -17,9 +17,11 @@ namespace {
 
 [[noreturn]] void reject(std::size_t row, std::size_t column, double value) {
   const char* const what = std::isnan(value) ? "not a number" : value > 0 ? "inf" : "-inf";
-  throw Error("The entry in row " + std::to_string(row + 1) + ", column " +
-              std::to_string(column + 1) + " is " + what +
-              "; entries must be finite unless the policy for non-finite ones is robust.");
+  throw NonFiniteInput(
+      "The entry in row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1) +
+          " is " + what +
+          "; entries must be finite unless the policy for non-finite ones is robust.",
+      column, row);
 }
 
 // One key for each bit pattern, in an order that has nothing to do with their size: sums over
@@ -213,8 +215,9 @@ void Block<T>::clean(std::size_t begin, std::size_t end, const T* fill) {
       if (!std::isnan(x)) scratch_[observed++] = clamp_to_finite(x);
     }
     if (observed == 0) {
-      throw Error("Column " + std::to_string(j + 1) +
-                  " has no observation: it is not a number in every row.");
+      throw NoObservation("Column " + std::to_string(j + 1) +
+                              " has no observation: it is not a number in every row.",
+                          j);
     }
     const T missing =
         fill != nullptr ? fill[j - begin] : median_of(std::span<T>(scratch_).first(observed));

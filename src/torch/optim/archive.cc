@@ -48,15 +48,17 @@ struct SavedGroup {
 };
 
 void put_group(OutputArchive& archive, const GroupOptions& options) {
-  const GroupSettings& s = options.settings();
   put(archive, "method", options.method_line());
   put(archive, "tau", options.tau());
-  put(archive, "lr", s.lr);
-  put(archive, "weight_decay", s.weight_decay);
-  put(archive, "decoupled", s.decoupled);
-  put(archive, "maximize", s.maximize);
-  put(archive, "scope", static_cast<std::int64_t>(s.scope));
-  put(archive, "bad_gradient", static_cast<std::int64_t>(s.bad_gradient));
+  for_each_field<GroupSettings>([&]<class V>(const Field<GroupSettings, V>& field) {
+    const V value = options.settings().*field.member;
+    const std::string key(field.name);
+    if constexpr (std::is_enum_v<V>) {
+      put(archive, key.c_str(), static_cast<std::int64_t>(value));
+    } else {
+      put(archive, key.c_str(), value);
+    }
+  });
 }
 
 SavedGroup get_group(InputArchive& archive, const GroupOptions& options) {
@@ -69,13 +71,18 @@ SavedGroup get_group(InputArchive& archive, const GroupOptions& options) {
                     .append("'."));
   SavedGroup saved;
   saved.tau = get(archive, "tau").toDouble();
-  GroupSettings& s = saved.settings;
-  s.lr = get(archive, "lr").toDouble();
-  s.weight_decay = get(archive, "weight_decay").toDouble();
-  s.decoupled = get(archive, "decoupled").toBool();
-  s.maximize = get(archive, "maximize").toBool();
-  s.scope = static_cast<Scope>(get(archive, "scope").toInt());
-  s.bad_gradient = static_cast<BadGradient>(get(archive, "bad_gradient").toInt());
+  for_each_field<GroupSettings>([&]<class V>(const Field<GroupSettings, V>& field) {
+    const c10::IValue value = get(archive, std::string(field.name).c_str());
+    V& to = saved.settings.*field.member;
+    if constexpr (std::is_enum_v<V>) {
+      // A number that is none of its values must not become one.
+      check(field.name, static_cast<double>(value.toInt()), field.range);
+      to = static_cast<V>(value.toInt());
+    } else {
+      to = value.to<V>();
+    }
+  });
+  check_fields(saved.settings);
   return saved;
 }
 

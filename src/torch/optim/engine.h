@@ -55,6 +55,9 @@ class Engine {
   void take_samples(const std::vector<Unit>& units, const Tensor& rows, const Tensor& m,
                     const std::vector<bool>& seen, const Centre& centre_of);
 
+  // The estimates so far, side by side as the units have them; 0 for parameters without one.
+  void gather_estimates(const std::vector<Unit>& units, const Tensor& m) const;
+
   // The parameters that have a gradient, cut into units. Throws Error for sparse gradients and for
   // groups that cannot share a vector.
   [[nodiscard]] std::vector<Unit> units(const ParamGroups& groups, bool with_undefined = false);

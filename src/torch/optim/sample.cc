@@ -94,6 +94,7 @@ void SampleMedianSGD::observe() {
       s.rows = large(n, d, type);
       s.m = large(1, d, type)[0];
     }
+    engine().gather_estimates(s.units, s.m);
   } else {
     (void)engine().units(param_groups_);  // refuses sparse gradients
   }
@@ -152,6 +153,22 @@ Tensor SampleMedianSGD::step(LossClosure closure) {
   return loss;
 }
 
+void Engine::gather_estimates(const std::vector<Unit>& units, const Tensor& m) const {
+  std::int64_t at = 0;
+  for (const Unit& unit : units) {
+    for (const Slot& slot : unit.slots) {
+      const ParameterState* const state = find(slot.w);
+      Tensor to = m.narrow(0, at, slot.w.numel()).view(slot.w.sizes());
+      if (state == nullptr || !state->m.defined()) {
+        to.zero_();
+      } else if (state->m.data_ptr() != to.data_ptr()) {
+        to.copy_(state->m);
+      }
+      at += slot.w.numel();
+    }
+  }
+}
+
 void Engine::take_samples(const std::vector<Unit>& units, const Tensor& rows, const Tensor& m,
                           const std::vector<bool>& seen, const Centre& centre_of) {
   reports.clear();
@@ -187,12 +204,18 @@ void Engine::take_samples(const std::vector<Unit>& units, const Tensor& rows, co
       return;
     }
     if (d == 0) return;
-    // A component that no gradient has stays where it is.
-    const Tensor sample = rows.narrow(1, from, d);
+    // A component that no gradient has keeps its m, as in the core.
+    const Tensor sample = rows.narrow(1, from, d), estimate = m.narrow(0, from, d);
     const Tensor nowhere = at::isnan(sample).all(0);
-    sample[0].masked_fill_(nowhere, 0);
+    const bool any_nowhere = nowhere.any().item<bool>();
+    Tensor before;
+    if (any_nowhere) {
+      before = estimate.clone();
+      sample.copy_(at::where(nowhere, before, sample));
+    }
     const auto& options = dynamic_cast<const SampleMedianSGDOptions&>(*unit.options);
     report.sample = centre_of(options.method(), from, d, NonFinite::robust);
+    if (any_nowhere) estimate.copy_(at::where(nowhere, before, estimate));
     report.info.non_finite = report.sample.nan + report.sample.inf;
     std::int64_t at = from;
     for (std::size_t k = 0; k < unit.slots.size(); ++k) {

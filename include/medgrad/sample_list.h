@@ -1,0 +1,15 @@
+// Every sample estimator of the library. A new one needs its header and its name here, nothing
+// else: the registry, the command line, the optimisers, the documents and the property tests find
+// it.
+#pragma once
+
+#include <variant>
+
+#include "medgrad/sample_methods.h"
+
+namespace medgrad {
+
+using SampleMethod = std::variant<Mean, Median, GeometricMedian, LpMedian, MedianOfMeans,
+                                  HuberLocation, TrimmedMean, SampleClippedMean>;
+
+}  // namespace medgrad

@@ -1,0 +1,48 @@
+#include "medgrad/description.h"
+
+#include <charconv>
+
+namespace medgrad {
+
+std::string number(double x) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
+}
+
+std::string Range::text(std::string_view name) const {
+  const std::string called(name);
+  std::string text;
+  if (std::isinf(max) && !max_open && std::isfinite(min)) {
+    text = called + (min_open ? " > " : " >= ") + number(min) + ", inf allowed";
+  } else {
+    text = number(min) + (min_open ? " < " : " <= ") + called + (max_open ? " < " : " <= ") +
+           number(max);
+  }
+  return whole ? text + ", a whole number" : text;
+}
+
+void check(std::string_view name, double value, const Range& range) {
+  if (!range.contains(value))
+    throw Error(std::string(name), number(value), "it must satisfy " + range.text(name));
+}
+
+void internal::describe_number(std::string& line, std::string_view name, double value,
+                               const Words& words) {
+  line += ' ';
+  line += name;
+  line += '=';
+  if (words.size() > 0 && value >= 0 && value < static_cast<double>(words.size())) {
+    line += words.begin()[static_cast<std::size_t>(value)];
+  } else {
+    line += number(value);
+  }
+}
+
+void internal::describe_numbers(std::string& line, std::span<const double> values) {
+  if (values.empty()) return;
+  line += " [";
+  for (const double x : values) line += (line.back() == '[' ? "" : " ") + number(x);
+  line += ']';
+}
+
+}  // namespace medgrad

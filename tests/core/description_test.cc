@@ -1,0 +1,250 @@
+// What methods say about themselves, and what follows from it: one walk over everything registered.
+#include "medgrad/description.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "medgrad/estimator.h"
+#include "medgrad/registry.h"
+#include "testing.h"
+
+namespace medgrad {
+namespace {
+
+using testing::message_of;
+
+// Two values in the range of a parameter.
+std::pair<double, double> two_values(const Parameter& p) {
+  if (p.range.whole) return {p.range.min, p.range.min + 1};
+  const double low = std::isfinite(p.range.min) ? p.range.min : -1;
+  const double high = std::isfinite(p.range.max) ? p.range.max : low + 4;
+  return {low + (high - low) / 4, low + (high - low) / 2};
+}
+
+ParameterValues needed(std::span<const Parameter> parameters) {
+  ParameterValues values;
+  for (const Parameter& p : parameters)
+    if (p.required()) values.emplace(p.name, two_values(p).first);
+  return values;
+}
+
+// Every parameter arrives: changing it changes the line that tells methods apart, as a value and as
+// text; what is out of range is an Error about it; and the text of a method gives the method.
+template <class Made>
+void check_parameters(std::span<const Entry<Made>> entries) {
+  for (const Entry<Made>& entry : entries) {
+    const ParameterValues given = needed(entry.parameters);
+    std::string text(entry.name);
+    for (const Parameter& p : entry.parameters) {
+      SCOPED_TRACE(std::string(entry.name) + " " + std::string(p.name));
+      const auto [one, other] = two_values(p);
+      ParameterValues values = given;
+      values[std::string(p.name)] = one;
+      const std::string line = describe(entry.make(values));
+      values[std::string(p.name)] = other;
+      EXPECT_NE(describe(entry.make(values)), line);
+      EXPECT_EQ(p.read(p.value_text(one)), one);
+      text += ":" + std::string(p.name) + "=" + p.value_text(one);
+      for (const double bad : {p.range.min - 1, std::nan("")}) {
+        values[std::string(p.name)] = bad;
+        try {
+          (void)entry.make(values);
+          ADD_FAILURE() << bad;
+        } catch (const Error& error) {
+          EXPECT_EQ(error.subject(), p.name);
+          EXPECT_EQ(error.value(), number(bad));
+        }
+      }
+    }
+    ParameterValues all;
+    for (const Parameter& p : entry.parameters) all[std::string(p.name)] = two_values(p).first;
+    const MethodText parsed = parse_method_text(text);
+    EXPECT_EQ(parsed.name, entry.name);
+    EXPECT_EQ(
+        describe(entry.make(read_parameters(entry.name, entry.parameters, parsed.parameters))),
+        describe(entry.make(all)));
+  }
+}
+
+TEST(Description, EveryParameterOfEveryMethodArrives) {
+  check_parameters(distances());
+  check_parameters(online_methods());
+  check_parameters(sample_methods());
+  check_parameters(noises());
+}
+
+// One default: what the struct has is what the registry has.
+template <class Variant, std::size_t... I>
+void check_defaults(std::span<const Entry<Variant>> entries, std::index_sequence<I...>) {
+  const auto check_one = [&]<class S>(const S& made) {
+    const auto& entry = find_entry(entries, "an entry", S::about.name);
+    if (needed(entry.parameters).empty()) {
+      EXPECT_EQ(describe(entry.make({})), describe(made));
+    }
+  };
+  (check_one(std::variant_alternative_t<I, Variant>{}), ...);
+}
+
+TEST(Description, DefaultsAreThoseOfTheStructs) {
+  check_defaults<SampleMethod>(sample_methods(),
+                               std::make_index_sequence<std::variant_size_v<SampleMethod>>());
+  check_defaults<NoiseModel>(noises(), std::make_index_sequence<std::variant_size_v<NoiseModel>>());
+  EXPECT_EQ(describe(find_online_method("vclip").make({})), describe(ProximalPoint{L2{}}));
+  EXPECT_EQ(describe(find_online_method("huber").make({})), describe(ProximalPoint{Huber{}}));
+  EXPECT_EQ(describe(find_online_method("clipped-mean").make({})), describe(ClippedMean{}));
+}
+
+TEST(Description, Lines) {
+  EXPECT_EQ(describe(OnlineMethod(ProximalPoint{Huber(2), 0.5})),
+            "proximal-point huber mu=2 tau=0.5");
+  EXPECT_EQ(state_line(ProximalPoint{Huber(2), 0.5}), "proximal-point huber mu=2");
+  EXPECT_EQ(state_line(ClippedMean{0.5, 2}), "clipped-mean beta=0.5 clip=2");
+  EXPECT_EQ(describe(NoiseModel(StableParameters{1.5, 0, 1, 0, StableForm::S1})),
+            "stable alpha=1.5 beta=0 scale=1 location=0 form=S1");
+  EXPECT_EQ(describe(NoiseModel(EllipticalStable{1.5, 1, {1, 0, 0, 1}})),
+            "elliptical alpha=1.5 scale=1 [1 0 0 1]");
+}
+
+TEST(Description, ErrorsHaveParts) {
+  const Error error("tau", "-1", "it must satisfy 0 < tau < inf");
+  EXPECT_STREQ(error.what(), "tau is -1; it must satisfy 0 < tau < inf.");
+  EXPECT_STREQ(error.called("--tau").what(), "--tau is -1; it must satisfy 0 < tau < inf.");
+  EXPECT_STREQ(error.called("'tau'").at("a.json:3").what(),
+               "a.json:3: 'tau' is -1; it must satisfy 0 < tau < inf.");
+  EXPECT_STREQ(Error("mu", "", "is missing").at("x").what(), "x: mu is missing.");
+  const Error plain("There are no rows.");
+  EXPECT_STREQ(plain.called("--tau").what(), "There are no rows.");
+  EXPECT_STREQ(plain.at("a.csv").what(), "a.csv: There are no rows.");
+  EXPECT_TRUE(plain.subject().empty());
+}
+
+TEST(Description, Ranges) {
+  EXPECT_EQ(range::positive.text("tau"), "0 < tau < inf");
+  EXPECT_EQ(range::exponent.text("p"), "p >= 1, inf allowed");
+  EXPECT_EQ(range::whole(0, 5).text("f"), "0 <= f <= 5, a whole number");
+  EXPECT_TRUE(range::exponent.contains(kInfinity));
+  EXPECT_FALSE(range::positive.contains(kInfinity));
+  EXPECT_FALSE(range::positive.contains(0));
+  EXPECT_FALSE(range::finite.contains(-kInfinity));
+  EXPECT_FALSE(range::share.contains(std::nan("")));
+  EXPECT_FALSE(range::whole(0).contains(0.5));
+  EXPECT_FALSE(range::decay.contains(1));
+}
+
+TEST(Description, MethodsAsText) {
+  const MethodText method = parse_method_text("huber:mu=1.3:tau=0.1");
+  EXPECT_EQ(method.name, "huber");
+  EXPECT_EQ(method.parameters, (ParameterTexts{{"mu", "1.3"}, {"tau", "0.1"}}));
+  EXPECT_EQ(parse_method_text("median").parameters.size(), 0u);
+  for (const char* const bad : {"", ":", "vclip:", "vclip::tau=1", "vclip:tau",
+                                "vclip:tau=", "vclip:=1", ":tau=1", "vclip:tau=1:tau=2"})
+    EXPECT_THROW((void)parse_method_text(bad), Error) << bad;
+  EXPECT_EQ(message_of([] { return parse_method_text("vclip:tau"); }),
+            "'tau' in 'vclip:tau' has no value; a method reads NAME or NAME:parameter=value.");
+  const Entry<OnlineMethod>& vclip = find_online_method("vclip");
+  EXPECT_EQ(message_of([&] {
+              return read_parameters("vclip", vclip.parameters, {{"tau", "fast"}});
+            }),
+            "tau is 'fast'; it must be a number.");
+  EXPECT_EQ(message_of([&] {
+              return read_parameters("vclip", vclip.parameters, {{"tau", "1e999"}});
+            }),
+            "tau is '1e999'; that is out of range for a number.");
+}
+
+// ---- Distances of one's own ---------------------------------------------------------------------
+
+struct Shrink {
+  static constexpr About about{"shrink", "(a/2) |x|^2", "a mean, with a stiffness"};
+  static constexpr auto fields() {
+    return std::tuple(field("a", &Shrink::a, range::positive, "stiffness"));
+  }
+  double a = 1;
+
+  template <class T>
+  void prox(double tau, std::span<const T> x, std::span<T> out) const {
+    for (std::size_t i = 0; i < x.size(); ++i)
+      out[i] = static_cast<T>(static_cast<double>(x[i]) / (1 + a * tau));
+  }
+};
+
+struct Vanish {  // the same shape, another name
+  static constexpr About about{"vanish", "0 at 0, else infinity", "follows every vector"};
+  static constexpr auto fields() {
+    return std::tuple(field("a", &Vanish::a, range::positive, "not used"));
+  }
+  double a = 1;
+
+  void prox(double, std::span<const double>, std::span<double> out) const {
+    for (double& x : out) x = 0;
+  }
+};
+
+struct Unnamed {
+  void prox(double, std::span<const double> x, std::span<double> out) const {
+    std::copy(x.begin(), x.end(), out.begin());
+  }
+};
+
+std::string saved(const OnlineMethod& method) {
+  OnlineEstimator<double> estimator(method, 2);
+  estimator.update(std::vector<double>{1, 2});
+  std::ostringstream out;
+  estimator.save(out);
+  return out.str();
+}
+
+TEST(UserDistance, NameAndParametersAreWhatIsSaved) {
+  const std::string state = saved(ProximalPoint{Shrink{2}, 0.5});
+  const auto loads = [&](const OnlineMethod& method) {
+    OnlineEstimator<double> estimator(method, 2);
+    std::istringstream in(state);
+    return message_of([&] { return estimator.load(in), 0; }) == "no error";
+  };
+  EXPECT_TRUE(loads(ProximalPoint{Shrink{2}, 0.5}));
+  EXPECT_TRUE(loads(ProximalPoint{Shrink{2}, 0.7}));  // tau comes with the state
+  EXPECT_FALSE(loads(ProximalPoint{Shrink{3}, 0.5}));
+  EXPECT_FALSE(loads(ProximalPoint{Vanish{2}, 0.5}));
+  EXPECT_FALSE(loads(ProximalPoint{Squared{}, 0.5}));
+  EXPECT_EQ(AnyDistance(Shrink{2}).name(), "shrink");
+}
+
+TEST(UserDistance, WithoutANameItCanBeUsedButNotSaved) {
+  OnlineEstimator<double> estimator(ProximalPoint{Unnamed{}, 1}, 2);
+  EXPECT_NO_THROW(estimator.update(std::vector<double>{1, 2}));
+  std::ostringstream out;
+  EXPECT_NE(message_of([&] { return estimator.save(out), 0; }).find("has no name"),
+            std::string::npos);
+  EXPECT_TRUE(out.str().empty());
+}
+
+TEST(UserDistance, WhatItLacksIsAnError) {
+  const AnyDistance vanish = Vanish{};
+  std::vector<float> x = {1, 2};
+  EXPECT_FALSE(vanish.has_prox<float>());
+  EXPECT_EQ(message_of([&] { return prox(vanish, 1, x, x), 0; }),
+            "the distance 'vanish' has no prox for float.");
+  std::vector<double> y = {1, 2};
+  EXPECT_THROW(vanish.subgradient(std::span<const double>(y), std::span<double>(y)), Error);
+  EXPECT_EQ(message_of([] {
+              return OnlineEstimator<float>(ProximalPoint{Vanish{}, 1}, 2), 0;
+            }),
+            "the distance 'vanish' has no prox for float.");
+}
+
+TEST(Ranges, VectorsNeedNoSpans) {
+  const std::vector<double> x = {3, -4};
+  std::vector<double> out(2);
+  prox(L2{}, 1, x, out);
+  EXPECT_NEAR(out[0], 2.4, 1e-15);
+  EXPECT_EQ(norm(2, x), 5);
+  EXPECT_EQ(value(L1{}, x), 7);
+  project_ball(2, 1, x, out);
+  EXPECT_NEAR(out[1], -0.8, 1e-15);
+  aggregate(Median{}, Rows(x, 2, 1), std::span(out).first(1));
+  EXPECT_EQ(out[0], -0.5);
+}
+
+}  // namespace
+}  // namespace medgrad
