@@ -236,6 +236,54 @@ TEST(SampleMedianSGD, EqualsTheCore) {
   }
 }
 
+// Columns that no gradient has: m stays what it was, and w goes on along it, as in the core.
+TEST(SampleMedianSGD, AComponentThatNoGradientHasKeepsItsEstimate) {
+  for (const SampleMethod& method : {SampleMethod(Median{}), SampleMethod(GeometricMedian{})}) {
+    std::vector<Tensor> params = parameters(at::kDouble);
+    SampleMedianSGD optimizer(params, SampleMedianSGDOptions(0.1, method).n(3));
+    std::vector<double> w = flat(params);
+    Optimizer core(SampleGradient{method, 3}, w.size());
+    for (int step = 0; step < 3; ++step) {
+      std::vector<double> rows;
+      int t = 3 * step;
+      optimizer.step([&] {
+        set_gradients(params, t++);
+        if (step > 0) params[0].grad().flatten()[1] = std::nan("");
+        const std::vector<double> g = flat(gradients(params));
+        rows.insert(rows.end(), g.begin(), g.end());
+        return at::zeros({});
+      });
+      core.step(w, 0.1, Rows<double>(rows.data(), 3, w.size()));
+      const std::vector<double> got = flat(params);
+      for (std::size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(got[i], w[i], 1e-14) << i;
+      EXPECT_NE(optimizer.estimate(params[0]).flatten()[1].item<double>(), 0);
+    }
+  }
+}
+
+TEST(MakeOptimizer, KeepsBeta1) {
+  const AdaptiveGradient method{ProximalPoint{L1{}, 0.1}, 0.5, 0.9, 1e-6};
+  std::vector<Tensor> params = parameters(at::kDouble);
+  const auto optimizer = make_optimizer(method, params, 0.1);
+  std::vector<double> w = flat(params);
+  Optimizer core(method, w.size());
+  for (int t = 0; t < 5; ++t) {
+    set_gradients(params, t);
+    const std::vector<double> g = flat(gradients(params));
+    core.step(w, 0.1, Rows<double>(g.data(), 1, g.size()));
+    optimizer->step();
+    ASSERT_EQ(flat(params), w);
+  }
+}
+
+TEST(MedianAdam, DefaultIsTheRegistrys) {
+  const auto made = std::get<AdaptiveGradient>(find_optimizer("median-adam").make({}));
+  EXPECT_EQ(describe(MedianAdamOptions().method()), describe(made.first));
+  EXPECT_EQ(MedianAdamOptions().beta2(), made.beta2);
+  EXPECT_EQ(MedianAdamOptions().eps(), made.epsilon);
+  EXPECT_EQ(MedianAdamOptions().beta1(), made.beta1);
+}
+
 TEST(SampleMedianSGD, ObservesOneByOne) {
   std::vector<Tensor> a = parameters(at::kDouble), b = parameters(at::kDouble);
   const auto options = SampleMedianSGDOptions(0.1, GeometricMedian{}).n(3).weight_decay(0.5);
