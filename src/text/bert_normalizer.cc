@@ -21,11 +21,12 @@ bool assigned_in(char32_t c, int version) {
   return age[0] != 0 && age[0] <= version;
 }
 
-// The mask of the general category in Unicode 8; 0 where nothing was assigned. Five characters have
+// The mask of the general category in Unicode 8; 0 where nothing was assigned. Six characters have
 // changed theirs since then, of those that matter here.
 std::uint32_t category(char32_t c) {
   switch (c) {
     case 0x166D:
+    case 0x111C9:
       return U_GC_PO_MASK;
     case 0x1734:
       return U_GC_MN_MASK;

@@ -56,6 +56,9 @@ TEST(WordPiece, TheQuirksOfTheReference) {
             "a@0-1 ##b@6-7 ");
   EXPECT_EQ(pieces_of(tokenizer, "a\ue001 b"), "[UNK]@0-2 b@3-4 ");
   EXPECT_EQ(pieces_of(tokenizer, "a\u0378"), "[UNK]@0-2 ");
+  // U+111C9 and U+166D are punctuation, as they were in Unicode 8; today one is a mark, which would
+  // vanish, the other a symbol, which would be part of a word.
+  EXPECT_EQ(pieces_of(tokenizer, "a\U000111c9b\u166db"), "a@0-1 [UNK]@1-2 b@2-3 [UNK]@3-4 b@4-5 ");
   // Special tokens are found in the raw text, in the right case only, wherever they stand.
   EXPECT_EQ(pieces_of(tokenizer, "a[SEP]b [[CLS]"), "a@0-1 [SEP]@1-6 b@6-7 [UNK]@8-9 [CLS]@9-14 ");
   EXPECT_EQ(pieces_of(tokenizer, "\u00e9[MASK]"), "[UNK]@0-1 [MASK]@1-7 ");
