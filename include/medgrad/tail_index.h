@@ -116,6 +116,8 @@ struct TailSummary {
   std::optional<TailIndex> hill, log_moment;
   std::string quantiles_error, hill_error, log_moment_error;
 
+  // Could any of them tell?
+  [[nodiscard]] bool told() const { return quantiles || hill || log_moment; }
   // The verdict of the quantile fit where there is one, else of log-moment, else of hill; and where
   // another method contradicts it, a sentence that says so.
   [[nodiscard]] std::string verdict() const;
@@ -136,8 +138,9 @@ struct RowsOptions {
   Centre centre = Centre::median;
   // Divides each coordinate by its median absolute value first. Coordinates of different scales
   // look heavy-tailed together though each may be Gaussian; log-moment never has that problem.
-  // Coordinates that mostly do not move count as missing. Not done with fewer than 20 rows, from
-  // which no scale can be told.
+  // Coordinates that mostly do not move count as missing. What the uncertainty of these scales adds
+  // to the tails is taken off again. With fewer than 20 rows no scale can be told, and neither
+  // quantiles nor hill say anything.
   bool standardise = true;
   // At most so many entries are looked at, by taking evenly spaced coordinates; norms take all, but
   // hold no more than so many at a time.

@@ -73,9 +73,44 @@ FiveByFive grouped_covariance(std::span<const double> x, std::size_t group, std:
   return c;
 }
 
+// Coordinates that are centred by the median of n entries and divided by their median absolute
+// value are a mixture: both are known to some n^-1/2 only, which stretches q95 - q05 against
+// q75 - q25. By 1 + c/n, with c as below, found by simulation for n from 20 to 400; Gaussian noise
+// of 20 rows would look like alpha = 1.79 without. It varies by 0.15 with the parity of n.
+constexpr double kStretchSlack = 0.15;
+double stretch_of(double alpha) {
+  constexpr double kAlpha[] = {1.2, 1.5, 1.8}, kStretch[] = {0.25, 1.13, 1.5};
+  if (alpha <= kAlpha[0]) return kStretch[0];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double part = (alpha - kAlpha[i]) / (kAlpha[i + 1] - kAlpha[i]);
+    if (part <= 1) return std::lerp(kStretch[i], kStretch[i + 1], part);
+  }
+  return kStretch[2];
+}
+
+FiveQuantiles relaxed(FiveQuantiles q, double stretch) {
+  for (const std::size_t k : {0, 4}) q[k] = q[2] + (q[k] - q[2]) / stretch;
+  // (The outer quantiles of what has no tails at all stay outside the inner ones.)
+  q[0] = std::min(q[0], q[1]);
+  q[4] = std::max(q[4], q[3]);
+  return q;
+}
+
+// The fit without that stretch, its interval as wide as is not known about it.
+StableFit fit_standardised(const FiveQuantiles& q, const FiveByFive& covariance, std::size_t rows) {
+  const auto n = static_cast<double>(rows);
+  const auto fit_by = [&](double c) { return fit_quantiles(relaxed(q, 1 + c / n), covariance); };
+  double c = stretch_of(2);
+  for (int round = 0; round < 2; ++round) c = stretch_of(fit_by(c).parameters.alpha);
+  StableFit fit = fit_by(c);
+  fit.alpha.low = std::min(fit.alpha.low, fit_by(c - kStretchSlack).alpha.low);
+  fit.alpha.high = std::max(fit.alpha.high, fit_by(c + kStretchSlack).alpha.high);
+  return fit;
+}
+
 }  // namespace
 
-StableFit fit_grouped(std::span<const double> sample, std::size_t group) {
+StableFit fit_grouped(std::span<const double> sample, std::size_t group, std::size_t rows) {
   Cleaned cleaned = clean(sample);
   const std::size_t n = cleaned.values.size();
   if (n < kFewest) {
@@ -92,8 +127,9 @@ StableFit fit_grouped(std::span<const double> sample, std::size_t group) {
     throw Error("the sample has no spread: its 25 % and 75 % quantiles are both " +
                 std::to_string(q[1]) + "; a fit by quantiles needs them to differ.");
   }
-  StableFit fit = fit_quantiles(
-      q, group > 1 ? grouped_covariance(sample, group, n, q) : independent_covariance(n));
+  const FiveByFive covariance =
+      group > 1 ? grouped_covariance(sample, group, n, q) : independent_covariance(n);
+  StableFit fit = rows > 0 ? fit_standardised(q, covariance, rows) : fit_quantiles(q, covariance);
   fit.n = n;
   fit.missing = cleaned.missing;
   fit.infinite = cleaned.infinite;

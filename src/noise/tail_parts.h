@@ -32,7 +32,9 @@ void centre(std::vector<double>& x, Centre how);
 [[nodiscard]] double finite_mean(std::span<const double> x);  // 0 where nothing is finite
 [[nodiscard]] double median(std::vector<double> x);           // midpoint for even n; x is not empty
 
-[[nodiscard]] StableFit fit_grouped(std::span<const double> sample, std::size_t group);
+// `rows` is how many entries each coordinate was standardised by, 0 where none was: see there.
+[[nodiscard]] StableFit fit_grouped(std::span<const double> sample, std::size_t group,
+                                    std::size_t rows = 0);
 [[nodiscard]] TailIndex hill_grouped(std::span<const double> sample, std::size_t group,
                                      const HillOptions& options);
 

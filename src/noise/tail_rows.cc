@@ -21,7 +21,7 @@ void attempt(std::optional<Result>& result, std::string& error, Estimate estimat
 }
 
 TailSummary checked(TailSummary s) {
-  if (!s.quantiles && !s.hill && !s.log_moment) {
+  if (!s.told()) {
     throw Error(!s.quantiles_error.empty() ? s.quantiles_error : s.hill_error);
   }
   return s;
@@ -209,10 +209,21 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
     subtract_pairs(sums);
   }
   if (noise.n < 2) throw Error("a tail index of pairs of rows needs at least 4 rows.");
-  if (options.standardise && noise.n >= noise::kFewest) standardise_columns(noise);
-  const std::size_t group = noise.width;
-  attempt(s.quantiles, s.quantiles_error, [&] { return noise::fit_grouped(noise.values, group); });
-  attempt(s.hill, s.hill_error, [&] { return noise::hill_grouped(noise.values, group, {}); });
+  // A single coordinate has one scale, whatever it is.
+  const bool standardise = options.standardise && noise.width > 1;
+  if (standardise && noise.n < noise::kFewest) {
+    s.quantiles_error = s.hill_error =
+        "there are " + std::to_string(noise.n) +
+        " rows; the scale of each coordinate, without which tails cannot be told from a mixture of "
+        "scales, needs at least " +
+        std::to_string(noise::kFewest) + ".";
+  } else {
+    if (standardise) standardise_columns(noise);
+    const std::size_t group = noise.width, scaled_by = standardise ? noise.n : 0;
+    attempt(s.quantiles, s.quantiles_error,
+            [&] { return noise::fit_grouped(noise.values, group, scaled_by); });
+    attempt(s.hill, s.hill_error, [&] { return noise::hill_grouped(noise.values, group, {}); });
+  }
   attempt(s.log_moment, s.log_moment_error, [&] { return log_moment_rows(sums); });
   return checked(std::move(s));
 }

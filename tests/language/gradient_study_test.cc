@@ -224,6 +224,34 @@ TEST(Findings, TailIndicesAreMetrics) {
   EXPECT_NE(lab::find(few, "", "tail_index_components"), nullptr);
 }
 
+// Gaussian components of all sizes, from few batches and from too few; and heavy-tailed ones.
+TEST(Findings, TheClaimOnComponentsCanFail) {
+  constexpr std::size_t kDimension = 1000;
+  const auto claim_on = [](std::size_t batches, bool heavy) {
+    const std::vector<double> mean(kDimension);
+    libtorch::NoiseMeter meter(mean, batches);
+    std::vector<double> g(kDimension);
+    for (std::size_t k = 0; k < batches; ++k) {
+      Philox(4, k).fill_normal(g);
+      for (std::size_t i = 0; i < kDimension; ++i) {
+        if (heavy) g[i] *= std::exp(g[i] * g[i] / 4);
+        g[i] *= std::pow(10, static_cast<double>(i % 7));
+      }
+      meter.add(std::span<const double>(g));
+    }
+    Results r;
+    add_noise_findings(r, meter.finish(), 8, false);
+    EXPECT_EQ(lab::find(r, "", "tail_index_components") != nullptr, batches >= 20);
+    return *std::ranges::find_if(r.claims, [](const lab::Claim& claim) {
+      return claim.claim.find("single components") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(claim_on(24, false).holds, std::optional(false));
+  EXPECT_EQ(claim_on(24, true).holds, std::optional(true));
+  EXPECT_EQ(claim_on(12, false).holds, std::nullopt);
+  EXPECT_NE(claim_on(12, false).evidence.find("there are 12 rows"), std::string::npos);
+}
+
 constexpr auto kSmall = R"({"experiment": "mine", "kind": "gradients", "task": "synthetic",
   "size": "small", "batch": [8, 16], "tau": [0.01, 0.1], "steps": 30, "limit": 10, "noise": true,
   "paper_scale": {"limit": 0}})";

@@ -98,6 +98,34 @@ TEST(TailRows, StandardisesCoordinates) {
   }
 }
 
+// Few rows of many coordinates: that their scales are estimated must not look like heavy tails,
+// nor hide them. Intervals are of 95 %, and narrow: 0.02 is their half width at 2000 coordinates.
+TEST(TailRows, FewRowsOfManyCoordinates) {
+  for (const std::size_t n : {20, 21, 24, 31, 64, 101}) {
+    for (const double alpha : {1.2, 1.5, 1.8, 2.0}) {
+      const TailSummary s = tail_summary(independent(n, n, 2000, alpha).rows());
+      ASSERT_TRUE(s.quantiles);
+      EXPECT_NEAR(s.quantiles->parameters.alpha, alpha, 0.05) << n << " rows";
+      if (alpha == 2)
+        EXPECT_EQ(s.quantiles->alpha.high, 2) << n << " rows";
+      else
+        EXPECT_LT(s.quantiles->alpha.high, 1.9) << n << " rows";
+    }
+  }
+}
+
+// Below 20 rows there is no scale, and pooled coordinates of different scales would look heavy.
+TEST(TailRows, TooFewRowsSayNothing) {
+  const Matrix m = independent(5, 19, 300, 2);
+  try {
+    (void)tail_summary(m.rows());
+    FAIL() << "an estimate from 19 rows";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("there are 19 rows"), std::string::npos);
+  }
+  EXPECT_TRUE(tail_summary(m.rows(), {}, {.standardise = false}).quantiles);
+}
+
 TEST(TailRows, EveryCentre) {
   const Matrix m = independent(2, 400, 20, 1.5);
   std::vector<double> centre(20);

@@ -23,7 +23,8 @@ struct GradientNoise {
   double gradient_norm = 0;    // |gbar|
   std::vector<double> errors;  // |g_k - gbar|, in the order of the batches
   // The tails of single components around their medians (heavy tails move a mean by more than the
-  // noise itself), each divided by its scale; of evenly spaced ones where there are many.
+  // noise itself), each divided by its scale; of evenly spaced ones where there are many. Nothing
+  // but a sentence with fewer than 20 batches.
   TailSummary components;
   std::optional<TailIndex> norms;  // Hill's estimate for the errors themselves; none below 20
 

@@ -67,7 +67,7 @@ std::string GradientNoise::verdict() const {
       .append(" (median), where the full gradient has norm ")
       .append(number(std::round(gradient_norm * 1e4) / 1e4))
       .append(". Components: ")
-      .append(components.verdict());
+      .append(components.told() ? components.verdict() : components.quantiles_error);
   return text;
 }
 
@@ -95,8 +95,12 @@ GradientNoise NoiseMeter::finish() const {
   noise.gradient_norm =
       std::sqrt(lane_sum(mean_.size(), [&](std::size_t i) { return mean_[i] * mean_[i]; }));
   noise.errors = errors_;
-  noise.components =
-      tail_summary<double>(Rows<double>(rows_.data(), batches_, rows_.size() / batches_));
+  try {
+    noise.components =
+        tail_summary<double>(Rows<double>(rows_.data(), batches_, rows_.size() / batches_));
+  } catch (const Error& error) {  // too few batches, or no noise
+    noise.components.quantiles_error = error.what();
+  }
   try {
     noise.norms = hill(noise.errors, {.tail = Tail::right});
   } catch (const Error&) {  // too few, or all alike
