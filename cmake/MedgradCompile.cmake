@@ -2,11 +2,17 @@
 #
 # -ffp-contract=off: the compiler may not fuse a multiplication and an addition on its own, so that all
 # SIMD targets round alike and give the same bits.
+# -fPIC and hidden visibility: any of it can become part of a shared library, which shows what the public
+# headers declare (medgrad/export.h) and nothing else.
 # -Wno-restrict: GCC 12 warns of std::string's own operator+ at -O3 (GCC bug 105651).
 add_library(medgrad_compile INTERFACE)
 target_compile_features(medgrad_compile INTERFACE cxx_std_20)
 target_compile_options(medgrad_compile INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -ffp-contract=off
+  -fPIC
+  # Not where libtorch's headers are compiled in: its types are to be the same on both sides.
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:MEDGRAD_USES_TORCH>>>:-fvisibility=hidden>
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:MEDGRAD_USES_TORCH>>>:-fvisibility-inlines-hidden>
   # GCC 12 sees uninitialised members in a std::variant of empty structs.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
@@ -25,3 +31,57 @@ if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${MEDGRAD_CCACHE})
   endif()
 endif()
+
+# Reading the standard library takes half the time of a small source, nlohmann/json as long again:
+# each is read once. (Not <filesystem>: its std::quoted would be found where a function of ours is meant.) Sources that include JSON get the headers that have it; the others would be slower with them.
+# Torch has headers of its own, in MedgradTorch.cmake. ccache has to be told that precompiled headers are fine.
+set(medgrad_launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(medgrad_launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CMAKE_CXX_COMPILER_LAUNCHER})
+endif()
+set(medgrad_std_headers <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <fstream> <functional>
+  <iostream> <limits> <map> <memory> <mutex> <numbers> <numeric> <optional> <set> <span> <sstream> <stdexcept> <string>
+  <string_view> <thread> <utility> <variant> <vector>)
+
+# medgrad_precompiled(<name> <header>...): headers that targets of ours can share.
+function(medgrad_precompiled name)
+  file(CONFIGURE OUTPUT ${name}.cc CONTENT "// Only the headers matter.\n")  # written only where it changes
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  target_link_libraries(${name} PRIVATE medgrad_compile)
+  target_compile_options(${name} PRIVATE -fpch-preprocess)
+  set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "${medgrad_launcher}")
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+endfunction()
+
+# medgrad_uses_precompiled(<target> [<name>]): the standard library, or the headers of that name.
+function(medgrad_uses_precompiled target)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  set(name medgrad_std ${ARGN})
+  list(GET name -1 name)
+  if(NOT TARGET medgrad_std)
+    medgrad_precompiled(medgrad_std ${medgrad_std_headers})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${name})
+  target_compile_options(${target} PRIVATE -fpch-preprocess)
+  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${medgrad_launcher}")
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(source ${source} ABSOLUTE)
+    if(NOT EXISTS ${source})
+      continue()  # generated
+    endif()
+    file(STRINGS ${source} includes REGEX "^#include.*(nlohmann/json\\.hpp|[/\"]json\\.h\"|json_file\\.h\")")
+    if(includes)
+      if(NOT TARGET medgrad_json)
+        medgrad_precompiled(medgrad_json ${medgrad_std_headers} <nlohmann/json.hpp>)
+        target_link_libraries(medgrad_json PRIVATE nlohmann_json::nlohmann_json)
+      endif()
+      get_target_property(json medgrad_json BINARY_DIR)
+      string(APPEND json /CMakeFiles/medgrad_json.dir/cmake_pch.hxx)
+      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+        COMPILE_OPTIONS "-Winvalid-pch;-include;${json}" OBJECT_DEPENDS ${json}.gch)
+    endif()
+  endforeach()
+endfunction()

@@ -6,8 +6,13 @@ install(TARGETS medgrad EXPORT medgradTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# medgrad::torch is made of the archive's internal symbols, so it comes with the archive only.
+set(install_torch FALSE)
+if(TARGET medgrad_torch AND NOT BUILD_SHARED_LIBS)
+  set(install_torch TRUE)
+endif()
 set(without_torch PATTERN torch EXCLUDE)
-if(TARGET medgrad_torch)
+if(install_torch)
   set(without_torch "")
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/medgrad DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -42,7 +47,7 @@ endif()
 
 set(medgrad_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/medgrad)
 install(EXPORT medgradTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})
-if(TARGET medgrad_torch)
+if(install_torch)
   set_target_properties(medgrad_torch PROPERTIES EXPORT_NAME torch)
   install(TARGETS medgrad_torch EXPORT medgradTorchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT medgradTorchTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})

@@ -6,13 +6,7 @@ if(NOT OpenMP_CXX_FOUND)
   message(WARNING "The compiler has no OpenMP: models train on one thread but for products of matrices.")
 endif()
 
-# torch/torch.h takes half a minute to read: it is read once, and what we compile against it shares the
-# result. ccache has to be told that this is fine.
-set(medgrad_torch_launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
-if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
-  set(medgrad_torch_launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-    ${CMAKE_CXX_COMPILER_LAUNCHER})
-endif()
+# torch/torch.h takes half a minute to read: it is read once, and what we compile against it shares the result.
 file(CONFIGURE OUTPUT torch_headers.cc CONTENT "// Only the headers matter.\n")  # written only where it changes
 add_library(medgrad_torch_headers OBJECT ${PROJECT_BINARY_DIR}/torch_headers.cc)
 
@@ -34,9 +28,8 @@ function(medgrad_uses_torch target)
   if(OpenMP_CXX_FOUND)
     target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
   endif()
-  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${medgrad_torch_launcher}")
-  target_compile_options(${target} PRIVATE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # -fPIC is, for all alike
+  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${medgrad_launcher}" MEDGRAD_USES_TORCH ON)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE" AND medgrad_fast_blas)
     target_link_options(${target} PRIVATE -Wl,--disable-new-dtags,-rpath,${medgrad_fast_blas})

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 struct BuildInfo {
@@ -20,3 +21,4 @@ struct BuildInfo {
 [[nodiscard]] BuildInfo build_info();
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -30,6 +30,7 @@
 
 #include "medgrad/error.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -221,3 +222,4 @@ std::string describe(const S& method, std::string_view skip) {
 }
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include "medgrad/distance.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 namespace internal {
 
@@ -91,3 +92,4 @@ requires(!AnyDistance::Built::has<D> &&
           std::make_shared<internal::WrappedDistance<D>>(std::move(d)))) {}
 
 }  // namespace medgrad
+#pragma GCC visibility pop

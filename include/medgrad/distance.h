@@ -23,6 +23,7 @@
 
 #include "medgrad/distance_list.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 class ThreadPool;
@@ -147,5 +148,6 @@ template <RealRange X>
 }
 
 }  // namespace medgrad
+#pragma GCC visibility pop
 
 #include "medgrad/distance-inl.h"  // the type-erasing constructor

@@ -6,8 +6,10 @@
 
 #include "medgrad/distances.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 using BuiltInDistance = std::variant<Squared, L1, L2, Lp, Huber>;
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -22,7 +22,9 @@
 #include <tuple>
 
 #include "medgrad/description.h"
+#include "medgrad/export.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 template <class T>
@@ -183,11 +185,12 @@ class Huber {
 // q = infinity and 2 in closed form; q = 1 by a safeguarded Newton search for the threshold, linear
 // time in expectation; 1 < q < infinity by a safeguarded root find to 1e-12 relative.
 template <Real T>
-void project_ball(double q, double radius, std::span<const T> x, std::span<T> out);
+MEDGRAD_EXPORT void project_ball(double q, double radius, std::span<const T> x, std::span<T> out);
 
 // |x|_p for 1 <= p <= infinity, right for entries of any finite size; infinity only where the norm
 // itself exceeds the largest double.
 template <Real T>
-[[nodiscard]] double norm(double p, std::span<const T> x);
+[[nodiscard]] MEDGRAD_EXPORT double norm(double p, std::span<const T> x);
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 // what() is a sentence a user can act on: what is wrong, and what would be right. The command line
@@ -62,3 +63,4 @@ class Error : public std::runtime_error {
                                std::string_view listed_by = {});
 
 }  // namespace medgrad
+#pragma GCC visibility pop

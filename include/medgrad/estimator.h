@@ -19,10 +19,12 @@
 #include <variant>
 
 #include "medgrad/distance.h"
+#include "medgrad/export.h"
 #include "medgrad/large_vector.h"
 #include "medgrad/non_finite.h"
 #include "medgrad/rows.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 // ---- What to do in a step: plain values -------------------------------------------------------
@@ -76,7 +78,7 @@ using OnlineMethod = std::variant<ProximalPoint, Subgradient, ClippedMean>;
 // Throws Error unless every parameter is in its range and the distance has the operation the method
 // needs for element type T.
 template <Real T>
-void validate(const OnlineMethod& method);
+MEDGRAD_EXPORT void validate(const OnlineMethod& method);
 
 // tau of a method; 0 where it has none, and there set_tau() changes nothing. set_tau() throws Error
 // unless 0 < tau < inf.
@@ -145,8 +147,8 @@ struct StepOptions {
 // neither on threads nor on the SIMD target. Allocates only if `workspace` has not been reserved
 // for the total length (and never for Squared, L1, L2, Huber and ClippedMean).
 template <Real T>
-StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
-              const StepOptions& options, Workspace<T>& workspace);
+MEDGRAD_EXPORT StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
+                             const StepOptions& options, Workspace<T>& workspace);
 
 // ---- An estimator with its state ----------------------------------------------------------------
 
@@ -205,3 +207,4 @@ class OnlineEstimator {
 };
 
 }  // namespace medgrad
+#pragma GCC visibility pop

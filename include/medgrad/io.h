@@ -21,8 +21,10 @@
 #include <vector>
 
 #include "medgrad/distance.h"
+#include "medgrad/export.h"
 #include "medgrad/rows.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 enum class ElementType : std::uint8_t { float32, float64 };
@@ -144,9 +146,10 @@ using AnyMatrix = std::variant<Matrix<float>, Matrix<double>>;
 // says why in the Error: "x.csv has 2 values where <there are 4 rows>.". RowReader::note() is added
 // to `notes`.
 template <Real T>
-[[nodiscard]] std::vector<T> read_vector(const std::string& path, std::size_t expected,
-                                         std::string_view because,
-                                         std::vector<std::string>* notes = nullptr);
+[[nodiscard]] MEDGRAD_EXPORT std::vector<T> read_vector(const std::string& path,
+                                                        std::size_t expected,
+                                                        std::string_view because,
+                                                        std::vector<std::string>* notes = nullptr);
 
 // ---- Writing ------------------------------------------------------------------------------------
 
@@ -221,6 +224,7 @@ class RowWriter {
 
 // The fewest characters that read back to the same number of that type: "0.1", "1e+300", "nan".
 template <Real T>
-void append_number(std::string& text, T value);
+MEDGRAD_EXPORT void append_number(std::string& text, T value);
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 // Aligned to 64 bytes. Throws std::bad_alloc.
@@ -34,3 +35,4 @@ template <class T>
 using LargeVector = std::vector<T, LargeAllocator<T>>;
 
 }  // namespace medgrad
+#pragma GCC visibility pop

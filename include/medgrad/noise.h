@@ -14,6 +14,7 @@
 
 #include "medgrad/stable.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 // X = scale sqrt(A) L G,  A ~ S1(alpha/2, 1, 2 cos(pi alpha/4)^{2/alpha}, 0),  G ~ N(0, I). With
@@ -113,8 +114,8 @@ using NoiseModel = std::variant<StableParameters, EllipticalStable, Gaussian, Ca
 // Throws Error unless every parameter is in its range.
 void check(const NoiseModel& model);
 
-// Is the variance of its entries finite? Without one, means over a few runs say little, and for tail
-// indices up to 1 there is no mean at all.
+// Is the variance of its entries finite? Without one, means over a few runs say little, and for
+// tail indices up to 1 there is no mean at all.
 [[nodiscard]] bool has_variance(const NoiseModel& model);
 
 // Rows first_row, first_row + 1, ... of the noise, into the rows of `out`, each of length d. Throws
@@ -140,3 +141,4 @@ struct StateDependent {
 };
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "medgrad/error.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 // What a NaN or an infinity in the input means. Estimators refuse by default: what enters a
@@ -44,3 +45,4 @@ class NoObservation : public Error {
 };
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 // f(w) = <target, w>, whose gradient is `target` everywhere: estimating a fixed vector (paper,
@@ -61,3 +62,4 @@ void gradient(const Regression& objective, std::span<const double> w,
               std::span<const std::uint32_t> rows, std::span<double> out);
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -18,10 +18,12 @@
 #include <vector>
 
 #include "medgrad/estimator.h"
+#include "medgrad/export.h"
 #include "medgrad/registry.h"
 #include "medgrad/sample.h"
 #include "medgrad/schedule.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 // m <- online estimator(g), d(m) = m.
@@ -113,8 +115,9 @@ struct AdaptiveBlock {
 // A component of g that is NaN leaves its v as it was; one whose square overflows counts as the
 // largest that does not. The bits depend on nothing but the numbers.
 template <Real T>
-void adaptive_step(const AdaptiveGradient& method, std::uint64_t t,
-                   std::span<const AdaptiveBlock<T>> blocks, ThreadPool* pool = nullptr);
+MEDGRAD_EXPORT void adaptive_step(const AdaptiveGradient& method, std::uint64_t t,
+                                  std::span<const AdaptiveBlock<T>> blocks,
+                                  ThreadPool* pool = nullptr);
 
 // An optimiser with its state.
 class Optimizer {
@@ -146,3 +149,4 @@ class Optimizer {
 };
 
 }  // namespace medgrad
+#pragma GCC visibility pop

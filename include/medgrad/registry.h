@@ -26,6 +26,7 @@
 #include "medgrad/noise.h"
 #include "medgrad/sample.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 // A field of a method as the outside sees it: a number with its range.
@@ -145,3 +146,4 @@ template <class Made, Described S>
 }
 
 }  // namespace medgrad
+#pragma GCC visibility pop

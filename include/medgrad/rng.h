@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 class ThreadPool;
@@ -44,3 +45,4 @@ class Philox {
 };
 
 }  // namespace medgrad
+#pragma GCC visibility pop

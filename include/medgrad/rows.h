@@ -8,6 +8,7 @@
 
 #include "medgrad/distances.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 template <Real T>
@@ -36,3 +37,4 @@ class Rows {
 };
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -24,10 +24,12 @@
 #include <string_view>
 #include <type_traits>
 
+#include "medgrad/export.h"
 #include "medgrad/non_finite.h"
 #include "medgrad/rows.h"
 #include "medgrad/sample_list.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 class ThreadPool;
@@ -56,8 +58,9 @@ void validate(const SampleMethod& method, std::size_t n);
 // take as long as a median), the contents of `out` are then unspecified if the rows have more than
 // 2^17 entries, else as they were.
 template <Real T>
-SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows,
-                     std::type_identity_t<std::span<T>> out,
-                     const std::type_identity_t<SampleOptions<T>>& options = {});
+MEDGRAD_EXPORT SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows,
+                                    std::type_identity_t<std::span<T>> out,
+                                    const std::type_identity_t<SampleOptions<T>>& options = {});
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -7,9 +7,11 @@
 
 #include "medgrad/sample_methods.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 using SampleMethod = std::variant<Mean, Median, GeometricMedian, LpMedian, MedianOfMeans,
                                   HuberLocation, TrimmedMean, SampleClippedMean>;
 
 }  // namespace medgrad
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "medgrad/description.h"
 #include "medgrad/distances.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 namespace estimators {
@@ -213,3 +214,4 @@ struct TrimmedMean {
 };
 
 }  // namespace medgrad
+#pragma GCC visibility pop

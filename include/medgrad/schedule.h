@@ -19,6 +19,7 @@
 
 #include "medgrad/registry.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 struct Schedule {
@@ -43,3 +44,4 @@ struct Schedule {
 [[nodiscard]] Schedule parse_schedule(std::string_view text);
 
 }  // namespace medgrad
+#pragma GCC visibility pop

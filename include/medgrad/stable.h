@@ -30,6 +30,7 @@
 
 #include "medgrad/description.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 class ThreadPool;
@@ -117,3 +118,4 @@ class Stable {
 };
 
 }  // namespace medgrad
+#pragma GCC visibility pop

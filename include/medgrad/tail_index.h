@@ -24,9 +24,11 @@
 #include <string>
 #include <string_view>
 
+#include "medgrad/export.h"
 #include "medgrad/rows.h"
 #include "medgrad/stable.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 struct Interval {
@@ -153,8 +155,9 @@ struct RowsOptions {
 // where the centre is estimated uses differences of pairs of rows. Error for fewer than 2 rows, and
 // where no method works.
 template <Real T>
-[[nodiscard]] TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre = {},
-                                       const RowsOptions& options = {});
+[[nodiscard]] MEDGRAD_EXPORT TailSummary tail_summary(const Rows<T>& rows,
+                                                      std::span<const double> centre = {},
+                                                      const RowsOptions& options = {});
 
 extern template TailSummary tail_summary(const Rows<float>&, std::span<const double>,
                                          const RowsOptions&);
@@ -162,3 +165,4 @@ extern template TailSummary tail_summary(const Rows<double>&, std::span<const do
                                          const RowsOptions&);
 
 }  // namespace medgrad
+#pragma GCC visibility pop

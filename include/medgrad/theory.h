@@ -27,6 +27,7 @@
 
 #include "medgrad/stable.h"
 
+#pragma GCC visibility push(default)
 namespace medgrad::theory {
 
 // ---- Moments of the sample median ---------------------------------------------------------------
@@ -194,3 +195,4 @@ struct ProximalPointBound {
 [[nodiscard]] ProximalPointBound bound(const ProximalPointRun& run);
 
 }  // namespace medgrad::theory
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace medgrad {
 
 class ThreadPool {
@@ -75,3 +76,4 @@ struct Chunks {
 [[nodiscard]] Chunks chunks_for(std::size_t n);
 
 }  // namespace medgrad
+#pragma GCC visibility pop

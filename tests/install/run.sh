@@ -27,13 +27,38 @@ case $way in
       "$prefix/bin/medgrad" help --completion zsh | cmp - "$prefix/share/zsh/site-functions/_medgrad"
     fi
     ;;
-  find_package | add_subdirectory)
+  find_package)
     example >"$work/example.cc"
     cp "$source/tests/install/consumer.cmake" "$work/CMakeLists.txt"
-    cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DWAY="$way" \
-      -DMEDGRAD_SOURCE="$source" -DCMAKE_PREFIX_PATH="$prefix"
-    cmake --build "$work/build" --target example
+    cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DWAY=find_package -DCMAKE_PREFIX_PATH="$prefix"
+    cmake --build "$work/build"
     run "$work/build/example"
+    ;;
+  add_subdirectory)
+    # The library as a part of another project, which wants it shared. How fast it is does not matter here: nothing
+    # is optimised, and there is one SIMD target.
+    example >"$work/example.cc"
+    cp "$source/tests/install/shared.cc" "$work"
+    cp "$source/tests/install/consumer.cmake" "$work/CMakeLists.txt"
+    cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DWAY=add_subdirectory \
+      -DMEDGRAD_SOURCE="$source" -DMEDGRAD_INSTALL=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"
+    cmake --build "$work/build"
+    run "$work/build/example"
+    run "$work/build/shared"
+    # It shows what the public headers declare, and nothing else of ours.
+    library=$(find "$work/build" -name 'libmedgrad.so.*.*.*')
+    shown=$(nm --dynamic --demangle --defined-only "$library" | sed 's/^[^ ]* [A-Za-z] //' | grep medgrad)
+    [ -n "$shown" ] || { echo "the shared library shows nothing"; exit 1; }
+    if grep -E '^medgrad::(kernels|estimators)::' <<<"$shown"; then echo "these are internal"; exit 1; fi
+    readelf --dynamic "$library" | grep -E 'SONAME.*libmedgrad\.so\.[0-9]+\.[0-9]+\]' || { echo "no version in SONAME"; exit 1; }
+    # Installed, it is found too, and brings Highway along by itself.
+    cmake --install "$work/build" --prefix "$work/prefix"
+    mkdir "$work/found"
+    cp "$work/example.cc" "$work/CMakeLists.txt" "$work/found"
+    cmake -S "$work/found" -B "$work/found/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DWAY=find_package \
+      -DCMAKE_PREFIX_PATH="$work/prefix"
+    cmake --build "$work/found/build"
+    run "$work/found/build/example"
     ;;
   torch)
     # One include and one line apart.
