@@ -56,7 +56,7 @@ class AffineMap : public ::torch::autograd::Function<AffineMap> {
         inner[2] = at::empty({out}, g.options());
         const T* const from = g.data_ptr<T>();
         column_sums<T>(
-            n, out, [=](std::int64_t i, std::int64_t j) { return from[i * out + j]; }, 0,
+            n, out, [=](std::int64_t i, std::int64_t j) { return from[i * out + j]; }, T{0},
             inner[2].data_ptr<T>());
       }
     });
@@ -93,9 +93,9 @@ class RowNorm : public ::torch::autograd::Function<RowNorm> {
             const std::int64_t at = i * width + j;
             return from[at] * ((of[at] - mean[i]) * scale[i]);
           },
-          0, inner[1].data_ptr<T>());
+          T{0}, inner[1].data_ptr<T>());
       column_sums<T>(
-          n, width, [=](std::int64_t i, std::int64_t j) { return from[i * width + j]; }, 0,
+          n, width, [=](std::int64_t i, std::int64_t j) { return from[i * width + j]; }, T{0},
           inner[2].data_ptr<T>());
     });
     return inner;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,7 @@ class Chunks {
     gradients_->hidden = at::empty_like(hidden);
     gradients_->weight = at::empty_like(weight);
     gradients_->bias = at::empty_like(bias);
+    bias_sums_.resize(static_cast<std::size_t>(vocabulary_));
   }
 
   // The mean loss; the sum is taken in double and in the order of the tokens.
@@ -101,8 +103,8 @@ class Chunks {
     const T* const share = share_.template data_ptr<T>();
     column_sums<T>(
         count, vocabulary_,
-        [&](std::int64_t i, std::int64_t j) { return share[i] * logits[i * vocabulary_ + j]; },
-        beta, gradients_->bias.template data_ptr<T>());
+        [&](std::int64_t i, std::int64_t j) { return share[i] * logits[i * vocabulary_ + j]; }, 1.0,
+        bias_sums_.data());
   }
 
   // Rows of logits become losses and, where gradients are wanted, exponentials and 1 / (n s).
@@ -144,18 +146,39 @@ class Chunks {
     });
   }
 
-  // Y' H / n and Y' 1 / n, in the order of the tokens.
+  // Y' H / n and Y' 1 / n: the sums of each word are taken in double, in the order of its tokens. A
+  // frequent word has thousands of them, and 1 / n taken off a float so often is wrong in the fifth
+  // digit.
   void subtract_targets() {
-    const T* h = hidden_.template data_ptr<T>();
-    T* weight = gradients_->weight.template data_ptr<T>();
-    T* bias = gradients_->bias.template data_ptr<T>();
-    const T each = T{1} / static_cast<T>(n_);
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const std::int64_t t = targets_[i];
-      T* row = weight + t * width_;
-      for (std::int64_t j = 0; j < width_; ++j) row[j] -= h[i * width_ + j] * each;
-      bias[t] -= each;
-    }
+    const auto vocabulary = static_cast<std::size_t>(vocabulary_);
+    std::vector<std::int64_t> begin(vocabulary + 1), tokens(losses_.size());
+    for (std::int64_t i = 0; i < n_; ++i) ++begin[static_cast<std::size_t>(targets_[i]) + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<std::int64_t> next(begin.begin(), begin.end() - 1);
+    for (std::int64_t i = 0; i < n_; ++i)
+      tokens[static_cast<std::size_t>(next[static_cast<std::size_t>(targets_[i])]++)] = i;
+    const T* const h = hidden_.template data_ptr<T>();
+    T* const weight = gradients_->weight.template data_ptr<T>();
+    T* const bias = gradients_->bias.template data_ptr<T>();
+    const auto n = static_cast<double>(n_);
+    at::parallel_for(0, vocabulary_, 64, [&](std::int64_t word, std::int64_t end) {
+      std::vector<double> sum(static_cast<std::size_t>(width_));
+      for (; word < end; ++word) {
+        const auto at = static_cast<std::size_t>(word);
+        bias[word] =
+            static_cast<T>(bias_sums_[at] - static_cast<double>(begin[at + 1] - begin[at]) / n);
+        if (begin[at] == begin[at + 1]) continue;
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (auto k = static_cast<std::size_t>(begin[at]);
+             k < static_cast<std::size_t>(begin[at + 1]); ++k) {
+          const T* const row = h + tokens[k] * width_;
+          for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += static_cast<double>(row[j]);
+        }
+        T* const row = weight + word * width_;
+        for (std::size_t j = 0; j < sum.size(); ++j)
+          row[j] = static_cast<T>(static_cast<double>(row[j]) - sum[j] / n);
+      }
+    });
   }
 
   const at::Tensor &hidden_, &weight_, &bias_;
@@ -163,7 +186,7 @@ class Chunks {
   std::int64_t n_, width_, vocabulary_, rows_;
   Gradients* gradients_;
   at::Tensor logits_, scaled_, share_;
-  std::vector<double> losses_;
+  std::vector<double> losses_, bias_sums_;
 };
 
 at::Tensor compute(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,

@@ -21,9 +21,9 @@ void multiply_shared(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView<
                      MatrixView<T> b, T beta, T* c, std::int64_t c_stride);
 
 // out_j <- beta out_j + sum_i term(i, j) over `rows` and `columns`. 32 rows at a time are summed in
-// T, these sums in double.
-template <class T, class Term>
-void column_sums(std::int64_t rows, std::int64_t columns, const Term& term, T beta, T* out) {
+// T, these sums in double. What goes on over many calls does so in an `out` of doubles.
+template <class T, class Out, class Term>
+void column_sums(std::int64_t rows, std::int64_t columns, const Term& term, Out beta, Out* out) {
   constexpr std::int64_t kColumns = 64, kRows = 32;
   at::parallel_for(0, (columns + kColumns - 1) / kColumns, 1, [&](std::int64_t i, std::int64_t to) {
     for (; i < to; ++i) {
@@ -37,7 +37,7 @@ void column_sums(std::int64_t rows, std::int64_t columns, const Term& term, T be
       }
       for (std::int64_t j = 0; j < count; ++j) {
         const double before = beta == 0 ? 0 : static_cast<double>(beta * out[first + j]);
-        out[first + j] = static_cast<T>(before + sums[j]);
+        out[first + j] = static_cast<Out>(before + sums[j]);
       }
     }
   });
