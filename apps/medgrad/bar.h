@@ -16,10 +16,9 @@ class Bar {
  public:
   explicit Bar(const Common& common) : line_(common) {}
 
-  void show(std::size_t done, std::size_t total) {
+  void show(double share) {
     const std::scoped_lock lock(mutex_);
     if (!line_.due()) return;
-    const double share = static_cast<double>(done) / static_cast<double>(total);
     const double spent = std::chrono::duration<double>(Clock::now() - begin_).count();
     std::string text;
     constexpr std::size_t kWidest = 40, kNumbers = 24;  // "[] 100 %, 12 h 34 min left"

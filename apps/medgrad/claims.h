@@ -39,4 +39,12 @@ inline void print_claims(const std::vector<lab::Results>& results, const std::fi
   std::cout << "report: " << (out / "index.html").string() << "\n";
 }
 
+// "moments", "moments and toy", "moments, toy and rates".
+inline std::string enumerated(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
 }  // namespace medgrad::app

@@ -59,13 +59,12 @@ Item plain_item(std::string_view name, std::string meaning) {
 
 std::vector<Item> experiment_items() {
   std::vector<Item> items;
-  const auto add = [&](const lab::BuiltIn& one, const char* needs) {
+  for (const lab::BuiltIn& one : lab::built_in_experiments()) {
     const lab::Node document = lab::parse_document(one.text, std::string(one.name));
-    items.push_back(plain_item(one.name, lab::plain(*document.find("title")) + needs));
-  };
-  for (const lab::BuiltIn& one : lab::built_in_experiments()) add(one, "");
-  for (const lab::BuiltIn& one : lab::language_experiments())
-    add(one, " (needs libtorch and data)");
+    items.push_back(
+        plain_item(one.name, lab::plain(*document.find("title")) +
+                                 (one.needs_libtorch ? " (needs libtorch and data)" : "")));
+  }
   return items;
 }
 

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "core/text.h"
 #include "lab/experiments.h"
+#include "lab/page.h"
 #include "lab/report/gnuplot.h"
 #include "medgrad/error.h"
 #include "streams.h"
@@ -39,10 +40,12 @@ class Report final : public Command {
     if (folders_.empty())
       throw Error("DIR is missing; medgrad report needs at least one result folder.");
     const std::vector<fs::path> places(folders_.begin(), folders_.end());
-    const std::vector<lab::ReportSection> sections = lab::load_sections(places);
+    std::vector<lab::ReportSection> sections = lab::load_sections(places);
+    lab::put_in_order(sections);
     const fs::path file = !out_.empty()        ? fs::path(out_)
                           : places.size() == 1 ? places.front() / "index.html"
                                                : fs::path("report.html");
+    if (out_.empty()) lab::check_page(file);  // nobody has asked for that very file
     std::string command = "medgrad report";
     for (const std::string& folder : folders_) command += " " + shell_word(folder);
     if (!out_.empty()) command += " --out " + shell_word(out_);

@@ -1,18 +1,14 @@
 // medgrad reproduce: the paper's experiments; medgrad run: your own. Both write
 // result folders and one HTML page about them.
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <set>
 
-#include "bar.h"
-#include "claims.h"
 #include "command.h"
+#include "experiment_run.h"
 #include "lab/experiments.h"
-#include "lab/runner.h"
 #include "medgrad/error.h"
 #include "streams.h"
 #include "text.h"
@@ -35,11 +31,9 @@ std::string read_text(const std::string& file) {
 class Experiments : public Command {
  public:
   void declare(Options& options) override {
-    options.value("--out", out_, "DIR", "where to write the results (default: results)");
+    run_.declare(options);
     options.value("--seeds", seeds_, "N",
                   "runs per method and grid point, instead of what the file says");
-    options.flag("--pdf", pdf_, "also draw the figures as PDF");
-    options.flag("--no-svg", no_svg_, "do not draw the figures as SVG");
   }
   void start(std::vector<std::string> arguments) override {
     typed_ = arguments;
@@ -63,30 +57,8 @@ class Experiments : public Command {
   }
 
   void run_all(const std::vector<lab::Experiment>& experiments, const Common& common) const {
-    std::set<std::string> names;
-    for (const lab::Experiment& experiment : experiments) {
-      if (!names.insert(experiment.name).second)
-        throw Error("two experiments are called '" + experiment.name +
-                    "'; their folders would collide.");
-    }
     ThreadPool pool(common.threads);
-    const auto begin = std::chrono::steady_clock::now();
-    std::vector<lab::Results> results;
-    {
-      Bar bar(common);
-      lab::RunOptions options{
-          .out = out_,
-          .pool = &pool,
-          .svg = !no_svg_,
-          .pdf = pdf_,
-          .command = command_line(name(), typed_),
-          .progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); },
-          .warn = [&](const std::string& sentence) { warn(common, sentence); }};
-      results = lab::run_experiments(experiments, options);
-    }
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (!common.quiet) print_claims(results, out_, seconds);
+    run_.go(experiments, pool, common, command_line(name(), typed_));
   }
 
  private:
@@ -101,8 +73,8 @@ class Experiments : public Command {
   }
 
   std::vector<std::string> typed_;
-  std::string out_ = "results", seeds_;
-  bool pdf_ = false, no_svg_ = false;
+  std::string seeds_;
+  ExperimentRun run_;
 };
 
 class Reproduce final : public Experiments {
@@ -117,8 +89,7 @@ class Reproduce final : public Experiments {
                       "experiments, see medgrad list experiments (default: all that need neither "
                       "libtorch nor data)");
     std::vector<std::string> names;
-    for (const auto table : {lab::built_in_experiments(), lab::language_experiments()})
-      for (const lab::BuiltIn& one : table) names.emplace_back(one.name);
+    for (const lab::BuiltIn& one : lab::built_in_experiments()) names.emplace_back(one.name);
     options.offer("NAME", names);
     Experiments::declare(options);
     options.flag("--print", print_,
@@ -135,7 +106,9 @@ class Reproduce final : public Experiments {
   void start(std::vector<std::string> arguments) override {
     const bool prints = std::ranges::count(arguments, "--print") > 0;
     for (std::size_t i = 0; i < arguments.size() && !prints; ++i) {
-      if (!lab::is_language_experiment(arguments[i])) continue;
+      const auto all = lab::built_in_experiments();
+      const auto named = std::ranges::find(all, arguments[i], &lab::BuiltIn::name);
+      if (named == all.end() || !named->needs_libtorch) continue;
       if (i > 0 && std::ranges::count(kWithValue, arguments[i - 1]) > 0) continue;
       arguments.insert(arguments.begin(), "reproduce");
       start_torch_program(arguments);
@@ -145,7 +118,8 @@ class Reproduce final : public Experiments {
   void run(const Common& common) override {
     std::vector<lab::Experiment> experiments;
     if (names_.empty())
-      for (const lab::BuiltIn& one : lab::built_in_experiments()) names_.emplace_back(one.name);
+      for (const lab::BuiltIn& one : lab::built_in_experiments())
+        if (!one.needs_libtorch) names_.emplace_back(one.name);
     for (const std::string& name : names_) {
       const lab::BuiltIn& one = lab::find_built_in(name);
       if (print_) {
@@ -182,16 +156,12 @@ class Run final : public Experiments {
           "FILE is missing; medgrad run needs at least one experiment (medgrad reproduce toy "
           "--print prints one).");
     std::vector<std::string> texts;
-    std::string with_torch, without;
+    bool with_torch = false;
     for (const std::string& file : files_) {
       texts.push_back(read_text(file));
-      const bool language = lab::is_language_experiment(lab::parse_document(texts.back(), file));
-      (language ? with_torch : without) = file;
+      with_torch = with_torch || lab::needs_libtorch(lab::parse_document(texts.back(), file));
     }
-    if (!with_torch.empty() && !without.empty())
-      throw Error(with_torch + " is about a language model and " + without +
-                  " is not; run them separately.");
-    if (!with_torch.empty()) {
+    if (with_torch) {
       std::vector<std::string> arguments = typed();
       arguments.insert(arguments.begin(), "run");
       start_torch_program(arguments);

@@ -9,7 +9,7 @@ only: what could be worked out beforehand because the noise is known is not.
     synthetic.py --check    agreement with tests/golden
 """
 from synthetic_common import (ABLATION, D, ETA, ETA_SMOOTH, HORIZONS, HUBER, INV_ALPHA, MOMENTS, SEEDS,
-                              cauchy_excess, experiments, main, marks)
+                              SMOOTH_HORIZONS, cauchy_excess, experiments, main, marks)
 
 import numpy as np
 
@@ -271,36 +271,48 @@ def huber_ablation(seed, steps=1000):
     return np.array(objectives).reshape(-1, *mu.shape, SEEDS)
 
 
+def segments_of(horizons):
+    """How many of them are still running, and for how many steps: from the beginning on."""
+    return [(i + 1, last - first) for i, (last, first) in enumerate(zip(horizons, (*horizons[1:], 0)))][::-1]
+
+
+def smooth_rates(rng):
+    horizons = np.array(SMOOTH_HORIZONS)[:, None]
+    eta, w, total = ETA_SMOOTH / np.sqrt(horizons), np.ones((len(horizons), SEEDS)), np.zeros((len(horizons), SEEDS))
+    for active, steps in segments_of(SMOOTH_HORIZONS):
+        w = w[:active].copy()
+        samples, rate = np.empty((5, *w.shape)), eta[:active]
+        for x in stream(rng, steps, (5, 1, SEEDS), iid(1.1)):
+            gradient = w * w
+            total[:active] += gradient
+            np.multiply(x, np.sqrt(np.add(gradient, 1, out=gradient), out=gradient), out=samples)
+            samples += w
+            step = median_of_five(samples)
+            w -= np.multiply(step, rate, out=step)
+    return total / horizons
+
+
 def rates(seed):
-    """What is measured for each of HORIZONS (horizon, seed): the mean squared gradient of the smooth problem,
-    the objective of the averaged iterate of the convex one, the excess of SPP's average. All horizons see the
-    same noise, and so do the first two problems, which run as one array. The shorter horizons drop out."""
+    """What is measured for each of SMOOTH_HORIZONS and HORIZONS (horizon, seed): the mean squared gradient of the
+    smooth problem, the objective of the averaged iterate of the convex one, the excess of SPP's average. All horizons
+    see the same noise. The shorter ones drop out."""
     rng = np.random.Generator(np.random.SFC64(seed))
-    horizons = np.array(HORIZONS)
-    segments = [(i + 1, last - first) for i, (last, first) in enumerate(zip(HORIZONS, (*HORIZONS[1:], 0)))][::-1]
+    smooth = smooth_rates(rng)
+    horizons, segments = np.array(HORIZONS), segments_of(HORIZONS)
     shape = D, len(horizons), SEEDS
 
-    eta = (np.array([[ETA_SMOOTH], [1]]) / np.sqrt(horizons))[..., None]
+    eta = (1 / np.sqrt(horizons))[:, None]
     theta, power = (horizons / (horizons + 2))[:, None], np.ones((len(horizons), 1))
-    both, total, average = np.ones((D, 2, *shape[1:])), np.zeros(shape[1:]), np.zeros(shape)
+    z, average = np.ones(shape), np.zeros(shape)
     for active, steps in segments:
-        both = both[:, :, :active].copy()
-        w, z = both[:, 0], both[:, 1]
-        base, samples = np.empty_like(both), np.empty((5, *both.shape))
-        scale, rate = np.ones(both.shape[1:]), eta[:, :active]
+        z = z[:, :active].copy()
+        base, samples, rate = np.empty_like(z), np.empty((5, *z.shape)), eta[:active]
         for x in stream(rng, steps, (5, D, SEEDS), iid(1.1)):
-            gradient = np.einsum("dhs,dhs->hs", w, w)
-            total[:active] += gradient
             average[:, :active] += power[:active] * z
             power *= theta
-            np.sqrt(np.add(gradient, 1, out=gradient), out=scale[0])
-            base[:, 0] = w
-            np.sign(z, out=base[:, 1])
-            np.multiply(x[:, :, None, None], scale, out=samples)
-            samples += base
+            np.add(x[:, :, None], np.sign(z, out=base), out=samples)
             step = median_of_five(samples)
-            both -= np.multiply(step, rate, out=step)
-    smooth = total / horizons[:, None]
+            z -= np.multiply(step, rate, out=step)
     lipschitz = np.abs(average).sum(axis=0) * (1 - theta) / (1 - theta ** horizons[:, None])
 
     tau, target = 1 / np.sqrt(horizons)[:, None], rng.standard_normal((D, 1, SEEDS))

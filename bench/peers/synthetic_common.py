@@ -21,7 +21,8 @@ HUBER = 1.345
 MOMENTS = (1.1, 1.5), 101, 10_000  # alphas, the largest n, trials
 ABLATION = (0.1, 0.5, 1, 1.345, 2, 5, 10), (0.01, 0.1, 1, 10)  # mu and tau
 HORIZONS = 10_000, 3000, 1000, 300, 100  # of the rates; the longest first
-ETA_SMOOTH = 0.00613  # of the rates; over sqrt(T)
+SMOOTH_HORIZONS = 30_000, 10_000, 3000, 1000, 300  # of the smooth problem, which has one dimension
+ETA_SMOOTH = 0.0425  # of that; over sqrt(T)
 
 
 def experiments(moments, toy, least_squares, huber_ablation, rates):

@@ -8,7 +8,7 @@ a whole-array expression as one writes it. synthetic.py is the same written for 
     synthetic_plain.py --check    agreement with tests/golden
 """
 from synthetic_common import (ABLATION, D, ETA, ETA_SMOOTH, HORIZONS, HUBER, INV_ALPHA, MOMENTS, SEEDS,
-                              cauchy_excess, experiments, main, marks)
+                              SMOOTH_HORIZONS, cauchy_excess, experiments, main, marks)
 
 import numpy as np
 
@@ -179,23 +179,28 @@ def huber_ablation(seed, steps=1000):
 
 
 def rates(seed):
-    """What is measured for each of HORIZONS (horizon, seed): the mean squared gradient of the smooth problem,
-    the objective of the averaged iterate of the convex one, the excess of SPP's average. All horizons and the
-    first two problems see the same noise; horizons that are over are left out."""
+    """What is measured for each of SMOOTH_HORIZONS and HORIZONS (horizon, seed): the mean squared gradient of the
+    smooth problem, the objective of the averaged iterate of the convex one, the excess of SPP's average. All horizons
+    see the same noise; those that are over are left out."""
     rng = np.random.default_rng(seed)
+    horizons = np.array(SMOOTH_HORIZONS)[:, None]
+    w, sum_gradient = np.ones((len(horizons), SEEDS)), np.zeros((len(horizons), SEEDS))
+    for t in range(max(SMOOTH_HORIZONS)):
+        k = np.count_nonzero(horizons > t)  # those still running
+        sum_gradient[:k] += w[:k] ** 2
+        samples = w[:k] + np.sqrt(1 + w[:k] ** 2) * stable(rng, 1.1, 0, (5, 1, SEEDS))
+        w[:k] -= ETA_SMOOTH / np.sqrt(horizons[:k]) * np.median(samples, axis=0)
+    smooth = sum_gradient / horizons
+
     horizons = np.array(HORIZONS)[:, None, None]
     shape = len(horizons), SEEDS, D
     theta = horizons / (horizons + 2)
-    w, z, m, target = np.ones(shape), np.ones(shape), np.zeros(shape), rng.standard_normal((SEEDS, D))
-    sum_gradient, sum_z, sum_m = np.zeros((len(horizons), SEEDS, 1)), np.zeros(shape), np.zeros(shape)
+    z, m, target = np.ones(shape), np.zeros(shape), rng.standard_normal((SEEDS, D))
+    sum_z, sum_m = np.zeros(shape), np.zeros(shape)
     for t in range(max(HORIZONS)):
-        k = np.count_nonzero(horizons > t)  # those still running
+        k = np.count_nonzero(horizons > t)
         root = np.sqrt(horizons[:k])
         noise = stable(rng, 1.1, 0, (5, 1, SEEDS, D))
-
-        gradient_sq = (w[:k] ** 2).sum(axis=-1, keepdims=True)
-        sum_gradient[:k] += gradient_sq
-        w[:k] -= ETA_SMOOTH / root * np.median(w[:k] + np.sqrt(1 + gradient_sq) * noise, axis=0)
 
         sum_z[:k] += theta[:k] ** t * z[:k]
         z[:k] -= 1 / root * np.median(np.sign(z[:k]) + noise, axis=0)
@@ -203,7 +208,7 @@ def rates(seed):
         m[:k] = cclip(m[:k], target + rng.standard_cauchy((SEEDS, D)), 1 / root)
         sum_m[:k] += m[:k]
     mean_z = sum_z * (1 - theta) / (1 - theta ** horizons)
-    return {"smooth": (sum_gradient / horizons)[..., 0], "lipschitz": np.abs(mean_z).sum(axis=-1),
+    return {"smooth": smooth, "lipschitz": np.abs(mean_z).sum(axis=-1),
             "spp": cauchy_excess(sum_m / horizons - target).sum(axis=-1)}
 
 

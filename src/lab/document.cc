@@ -285,11 +285,15 @@ std::string Reader::text(std::string_view key, std::optional<std::string> fallba
 
 std::string Reader::word(std::string_view key, std::initializer_list<std::string_view> words,
                          std::string_view fallback) {
+  return word(key, std::span<const std::string_view>(words.begin(), words.size()), fallback);
+}
+
+std::string Reader::word(std::string_view key, std::span<const std::string_view> words,
+                         std::string_view fallback) {
   std::string given = text(key, std::string(fallback));
   if (std::ranges::find(words, given) != words.end()) return given;
-  const std::vector<std::string_view> known(words);
   fail(*node_.find(key),
-       "'" + std::string(key) + "' is '" + given + "'" + instead_of(given, known));
+       "'" + std::string(key) + "' is '" + given + "'" + instead_of(given, words));
 }
 
 const Node* Reader::any(std::string_view key) { return take(key); }

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,6 +80,8 @@ class Reader {
   [[nodiscard]] std::string text(std::string_view key, std::optional<std::string> fallback = {});
   [[nodiscard]] std::string word(std::string_view key,
                                  std::initializer_list<std::string_view> words,
+                                 std::string_view fallback);
+  [[nodiscard]] std::string word(std::string_view key, std::span<const std::string_view> words,
                                  std::string_view fallback);
   // The value of any kind; nullptr where there is none.
   [[nodiscard]] const Node* any(std::string_view key);

@@ -2,8 +2,8 @@
 //
 // An experiment is a JSON file in experiments/; what is special about one beyond its settings, the
 // claims of the paper's text it checks and the figures in the paper's arrangement, is a function
-// here, found by the experiment's name. Experiments of one's own get figures of everything they
-// measured.
+// here that its file names as "findings". Experiments that name none get figures of everything
+// they measured.
 #pragma once
 
 #include <span>
@@ -19,31 +19,33 @@ namespace medgrad::lab {
 struct BuiltIn {
   std::string_view name;
   std::string_view text;  // the file
+  bool needs_libtorch;    // and data: those on language models, of kinds that src/language knows
 };
 
 // In the order of the paper.
 [[nodiscard]] std::span<const BuiltIn> built_in_experiments();
-// Those on language models, which need libtorch and data: files of other keys, read and run by
-// src/language. Their names and files are here for whoever lists and prints them.
-[[nodiscard]] std::span<const BuiltIn> language_experiments();
-[[nodiscard]] bool is_language_experiment(std::string_view name);
-// The names in both tables.
 [[nodiscard]] std::vector<std::string_view> built_in_names();
-// Is it such a file, whoever wrote it? They have a "kind" of their own.
-[[nodiscard]] bool is_language_experiment(const Node& document);
-// Of either table. Throws Error with the nearest name where there is none of that name.
+// Throws Error with the nearest name where there is none of that name.
 [[nodiscard]] const BuiltIn& find_built_in(std::string_view name);
+// Whether a file, whoever wrote it, is of a kind that needs libtorch.
+[[nodiscard]] bool needs_libtorch(const Node& document);
 
-// Fills in claims, notes and figures.
+// Fills in claims, notes and figures, as the experiment's file declares.
 void add_findings(const Experiment& experiment, Results& results);
 
+// Figures of everything that was measured.
+void any_findings(const Experiment& experiment, Results& results);
 // One per experiment or family of experiments. Claims that need what was not measured say so.
 void moments_findings(const Experiment& experiment, Results& results);
 void projection_findings(const Experiment& experiment, Results& results);
 void toy_findings(const Experiment& experiment, Results& results);
-void least_squares_findings(const Experiment& experiment, Results& results);
+void toy_small_tau_findings(const Experiment& experiment, Results& results);
+void toy_skewed_findings(const Experiment& experiment, Results& results);
+// Independent, state-dependent and dependent noise.
+void least_squares_s1_findings(const Experiment& experiment, Results& results);
+void least_squares_s2_findings(const Experiment& experiment, Results& results);
+void least_squares_s3_findings(const Experiment& experiment, Results& results);
 void huber_findings(const Experiment& experiment, Results& results);
 void rates_findings(const Experiment& experiment, Results& results);
-void any_findings(const Experiment& experiment, Results& results);
 
 }  // namespace medgrad::lab

@@ -27,7 +27,7 @@ struct EstimatorCase {
 
 // A task is a block of trials under one noise. Its numbers are drawn once, as max n rows of one
 // column per trial; a sample of n is the first n rows.
-class Moments final : public Study {
+class Moments final : public TaskStudy {
  public:
   Moments(std::vector<NoiseCase> noises, std::vector<std::size_t> sizes,
           std::vector<EstimatorCase> estimators, std::size_t trials, std::uint64_t seed)
@@ -40,7 +40,7 @@ class Moments final : public Study {
 
   std::size_t tasks() const override { return noises_.size() * blocks_; }
 
-  std::vector<double> run(std::size_t task) const override {
+  std::vector<double> run_task(std::size_t task) const override {
     const std::size_t block = task % blocks_, count = trials_of(block);
     const std::size_t most = *std::ranges::max_element(sizes_);
     std::vector<double> draws(most * count), numbers;
@@ -140,7 +140,8 @@ std::vector<EstimatorCase> read_estimators(Reader& reader) {
 
 }  // namespace
 
-std::unique_ptr<Study> read_moments(Reader& reader, std::uint64_t seed) {
+std::unique_ptr<Study> read_moments(Reader& reader) {
+  const std::uint64_t seed = read_seed(reader);
   const std::size_t trials = reader.whole("trials", 10'000, 2, kMaxTrials);
   std::vector<EstimatorCase> estimators = read_estimators(reader);
   const Node* noise = reader.any("noise");

@@ -18,14 +18,14 @@ struct StepCase {
   OnlineMethod method;
 };
 
-class Projection final : public Study {
+class Projection final : public TaskStudy {
  public:
   Projection(Point m, Point g, std::vector<StepCase> steps)
       : m_(m), g_(g), steps_(std::move(steps)) {}
 
   std::size_t tasks() const override { return 1; }
 
-  std::vector<double> run(std::size_t) const override {
+  std::vector<double> run_task(std::size_t) const override {
     std::vector<double> numbers;
     for (const StepCase& one : steps_) {
       OnlineEstimator<double> estimator(one.method, 2);
@@ -82,6 +82,7 @@ Point read_point(Reader& reader, std::string_view key) {
 }  // namespace
 
 std::unique_ptr<Study> read_projection(Reader& reader) {
+  (void)read_seed(reader);  // may be given, and there is no chance in it
   const Point m = read_point(reader, "m"), g = read_point(reader, "g");
   const Node* methods = reader.any("methods");
   if (methods == nullptr || methods->list() == nullptr || methods->list()->empty())

@@ -34,6 +34,13 @@ struct Stats {
   double se = 0;  // sd / sqrt(n), the standard error of the mean; NaN for n < 2
   std::size_t n = 0, diverged = 0;
   Quantiles quantiles = {};  // for figures
+
+  // As comparisons see it: one that has lost its worst runs has not won.
+  [[nodiscard]] double mean_of_all() const { return diverged > 0 ? kInfinite : mean; }
+  [[nodiscard]] double max_of_all() const { return diverged > 0 ? kInfinite : max; }
+
+ private:
+  static constexpr double kInfinite = std::numeric_limits<double>::infinity();
 };
 // Rearranges `values`.
 [[nodiscard]] Stats stats_of(std::span<double> values);

@@ -1,20 +1,19 @@
 #include "lab/runner.h"
 
 #include <algorithm>
-#include <atomic>
-#include <deque>
 #include <exception>
-#include <fstream>
 #include <future>
-#include <iterator>
+#include <optional>
+#include <system_error>
 
 #include "core/text.h"
 #include "lab/experiments.h"
 #include "lab/folder.h"
-#include "lab/journal.h"
+#include "lab/page.h"
 #include "lab/report/gnuplot.h"
 #include "lab/report/paper.h"
 #include "lab/report/report.h"
+#include "lab/settings.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 
@@ -22,16 +21,11 @@ namespace medgrad::lab {
 namespace {
 
 namespace fs = std::filesystem;
-using Numbers = std::vector<std::vector<double>>;
 
-Results results_of(const Experiment& experiment, const Numbers& numbers) {
-  Results results{.experiment = experiment.name,
-                  .title = experiment.title,
-                  .description = experiment.description,
-                  .notes = {},
-                  .groups = experiment.study->collect(numbers),
-                  .claims = {},
-                  .figures = {}};
+// Results with what they say.
+Finished found(const Experiment& experiment, const Study::Collect& collect) {
+  Finished finished = collect();
+  Results& results = finished.results;
   add_findings(experiment, results);
   for (const Group& group : results.groups) {
     if (group.runs == 0) continue;
@@ -40,7 +34,7 @@ Results results_of(const Experiment& experiment, const Numbers& numbers) {
     if (failed > 0)
       results.notes.push_back(std::to_string(failed) + " runs of " + group.method + " failed.");
   }
-  return results;
+  return finished;
 }
 
 // The texts of a folder's files, made before anything is written.
@@ -60,60 +54,41 @@ void make_folder(const fs::path& folder) {
   if (failed) throw Error(folder.string() + " cannot be made: " + failed.message() + ".");
 }
 
-// The bytes of every data file a document names.
-void append_files(const Node& node, std::string& text) {
-  if (const Node::Object* object = node.object()) {
-    for (const auto& [key, value] : *object) {
-      if (key == "file" && value.text() != nullptr) {
-        std::ifstream in(*value.text(), std::ios::binary);
-        text.append(std::istreambuf_iterator<char>(in), {});
-      }
-      append_files(value, text);
-    }
+// The progress of several studies as that of one.
+class Progress {
+ public:
+  Progress(const std::vector<Experiment>& experiments, const RunOptions& options)
+      : options_(options) {
+    for (const Experiment& one : experiments) all_ += one.study->weight();
   }
-  if (const Node::List* list = node.list())
-    for (const Node& item : *list) append_files(item, text);
-}
+  [[nodiscard]] std::function<void(double)> of(const Study& study) const {
+    if (!options_.progress) return {};
+    const double weight = study.weight();
+    return [this, weight](double share) { options_.progress((done_ + share * weight) / all_); };
+  }
+  void finished(const Study& study) { done_ += study.weight(); }
 
-// Everything the numbers depend on.
-std::string identity_of(const Experiment& experiment) {
-  std::string text = to_text(experiment.document);
-  append_files(experiment.document, text);
-  return text;
-}
-
-// All tasks of one experiment, those of the journal aside.
-Numbers run_tasks(const Experiment& experiment, Journal& journal, const RunOptions& options,
-                  std::atomic<std::size_t>& done, std::size_t total) {
-  Numbers numbers(experiment.study->tasks());
-  done += journal.restore(numbers);
-  std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    if (numbers[i].empty()) missing.push_back(i);
-  for_each(options.pool, missing.size(), [&](std::size_t k) {
-    const std::size_t task = missing[k];
-    numbers[task] = experiment.study->run(task);
-    journal.add(task, numbers[task]);
-    const std::size_t now = ++done;
-    if (options.progress) options.progress(now, total);
-  });
-  return numbers;
-}
+ private:
+  const RunOptions& options_;
+  double all_ = 0, done_ = 0;
+};
 
 }  // namespace
 
-Results run_experiment(const Experiment& experiment, ThreadPool* pool) {
-  Numbers numbers(experiment.study->tasks());
-  for_each(pool, numbers.size(), [&](std::size_t i) { numbers[i] = experiment.study->run(i); });
-  return results_of(experiment, numbers);
+Finished run_experiment(const Experiment& experiment, const StudyContext& context) {
+  return found(experiment, experiment.study->run(experiment, context));
 }
 
-std::vector<ResultFolder> open_folders(const fs::path& out, const std::vector<std::string>& names) {
-  make_folder(out);
-  remove_leftovers(out);
+std::vector<ResultFolder> open_folders(const std::vector<Place>& places,
+                                       const RunOptions& options) {
+  check_page(options.out / "index.html");
+  for (const Place& place : places)
+    if (!options.replace) check_same_settings(options.out / place.name, place.config);
+  make_folder(options.out);
+  remove_leftovers(options.out);
   std::vector<ResultFolder> folders;
-  folders.reserve(names.size());
-  for (const std::string& name : names) folders.emplace_back(out / name);
+  folders.reserve(places.size());
+  for (const Place& place : places) folders.emplace_back(options.out / place.name);
   return folders;
 }
 
@@ -141,60 +116,79 @@ void write_results(const std::vector<Finished>& experiments, std::vector<ResultF
     const std::string& name = experiments[i].results.experiment;
     sections.push_back({name, name, experiments[i].config, files[i].summary, files[i].figures});
   }
-  std::string command = options.command;
-  if (!command.empty()) command += " --out " + shell_word(options.out.string());
-  const std::string page = report_html(
-      sections, {.command = command, .origin = origin_here(), .built_in = built_in_names()});
   if (drawn.valid()) {
     const std::string failure = drawn.get();
     if (!failure.empty() && options.warn) options.warn(failure);
   }
   for (ResultFolder& folder : folders) folder.commit();
-  write_file((options.out / "index.html").string(), page);
+  const std::size_t fresh = sections.size();
+  sections = sections_of(options.out, std::move(sections), options.warn);
+  const std::string out = shell_word(options.out.string());
+  // Of results that other commands made, none of them makes the page again.
+  const std::string command = sections.size() != fresh  ? "medgrad report " + out
+                              : options.command.empty() ? ""
+                                                        : options.command + " --out " + out;
+  write_file(
+      (options.out / "index.html").string(),
+      report_html(sections,
+                  {.command = command, .origin = origin_here(), .built_in = built_in_names()}));
 }
 
 void write_results(const std::vector<Finished>& experiments, const RunOptions& options) {
-  std::vector<std::string> names;
-  names.reserve(experiments.size());
-  for (const Finished& one : experiments) names.push_back(one.results.experiment);
-  write_results(experiments, open_folders(options.out, names), options);
+  std::vector<Place> places;
+  places.reserve(experiments.size());
+  for (const Finished& one : experiments) places.push_back({one.results.experiment, one.config});
+  write_results(experiments, open_folders(places, options), options);
 }
 
 std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
                                      const RunOptions& options) {
-  std::vector<std::string> names;
-  std::size_t total = 0;
-  for (const Experiment& experiment : experiments) {
-    names.push_back(experiment.name);
-    total += experiment.study->tasks();
+  std::vector<Place> places;
+  for (const Experiment& one : experiments) {
+    one.study->require_data();
+    places.push_back({one.name, one.study->config(one)});
   }
-  std::vector<ResultFolder> folders = open_folders(options.out, names);
-
-  const fs::path journals = options.out / ".unfinished";
-  std::atomic<std::size_t> done = 0;
-  std::vector<Numbers> numbers;
-  std::deque<Journal> kept;
-  for (const Experiment& experiment : experiments) {
-    Journal& journal = kept.emplace_back(journals / experiment.name, identity_of(experiment));
+  const bool was_there = fs::exists(options.out);
+  std::vector<ResultFolder> folders = open_folders(places, options);
+  const fs::path unfinished = options.out / ".unfinished";
+  Progress progress(experiments, options);
+  std::vector<Study::Collect> measured;
+  std::optional<Stopped> stopped;
+  for (const Experiment& one : experiments) {
     try {
-      numbers.push_back(run_tasks(experiment, journal, options, done, total));
+      measured.push_back(one.study->run(one, {.pool = options.pool,
+                                              .work = unfinished / one.name,
+                                              .memory = options.memory,
+                                              .progress = progress.of(*one.study),
+                                              .stop = options.stop}));
+    } catch (const Interrupted& interrupted) {
+      stopped = Stopped{.finished = {}, .experiment = one.name, .kept = interrupted.kept};
+      break;
     } catch (...) {
-      for (Journal& one : kept) one.flush();
+      folders.clear();
+      std::error_code ignored;
+      if (!was_there) fs::remove(options.out, ignored);  // stays where anything is in it
       throw;
     }
+    progress.finished(*one.study);
   }
 
-  std::vector<Finished> finished(experiments.size());
-  for_each(options.pool, experiments.size(), [&](std::size_t i) {
-    finished[i] = {results_of(experiments[i], numbers[i]), to_text(experiments[i].document)};
-  });
-  write_results(finished, std::move(folders), options);
-  std::error_code ignored;
-  for (const Experiment& experiment : experiments) fs::remove(journals / experiment.name, ignored);
-  fs::remove(journals, ignored);  // stays where other experiments wait in it
+  // Those that are finished are written, even where the rest was stopped.
+  std::vector<Finished> finished(measured.size());
+  for_each(options.pool, finished.size(),
+           [&](std::size_t i) { finished[i] = found(experiments[i], measured[i]); });
+  while (folders.size() > finished.size()) folders.pop_back();
+  if (!finished.empty()) write_results(finished, std::move(folders), options);
   std::vector<Results> results;
   results.reserve(finished.size());
   for (Finished& one : finished) results.push_back(std::move(one.results));
+  if (stopped) {
+    for (const Results& one : results) stopped->finished.push_back(one.experiment);
+    throw Stopped(std::move(*stopped));
+  }
+  std::error_code ignored;
+  for (const Experiment& one : experiments) fs::remove_all(unfinished / one.name, ignored);
+  fs::remove(unfinished, ignored);  // stays where other experiments wait in it
   return results;
 }
 

@@ -1,6 +1,7 @@
 // Runs experiments and writes their result folders and the report.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -16,36 +17,45 @@ namespace medgrad::lab {
 
 struct RunOptions {
   std::filesystem::path out;  // gets a folder per experiment, and index.html
+  bool replace = false;       // results with other settings may go
   ThreadPool* pool = nullptr;
+  std::size_t memory = StudyContext().memory;
   bool svg = true, pdf = false;
-  std::string command = {};  // what gives all of it again, --out aside
-  // (tasks done, tasks in all), from any thread.
-  std::function<void(std::size_t, std::size_t)> progress = {};
+  std::string command = {};                           // what gives all of it again, --out aside
+  std::function<void(double)> progress = {};          // the share that is done, from any thread
   std::function<void(const std::string&)> warn = {};  // one sentence
+  const std::atomic<bool>* stop = nullptr;            // once it is set, Stopped is thrown
 };
 
-// Values, statistics, claims and figures of one experiment; the bits do not depend on the pool.
-[[nodiscard]] Results run_experiment(const Experiment& experiment, ThreadPool* pool = nullptr);
+// A run that was asked to stop. The results of the finished experiments are written, what the
+// others have done is kept, and the next run of the same experiments goes on from there.
+struct Stopped {
+  std::vector<std::string> finished;  // experiments
+  std::string experiment;             // the one it was at
+  std::string kept;                   // of that one, as in Interrupted
+};
+
+// Values, statistics, claims and figures of one experiment; the bits do not depend on the context.
+[[nodiscard]] Finished run_experiment(const Experiment& experiment,
+                                      const StudyContext& context = {});
 
 // Runs them all, and gives what came out. A run that was stopped, however hard, is continued;
-// folders that are there already are replaced, each in one step.
+// folders of the same settings are replaced, each in one step.
 std::vector<Results> run_experiments(const std::vector<Experiment>& experiments,
                                      const RunOptions& options);
 
 // ---- For programs that have results of their own ------------------------------------------------
 
-// An experiment that has been run, by whomever.
-struct Finished {
-  Results results;
-  std::string config;  // config.json: everything the results depend on
+// A folder in the making per experiment, in options.out. Throws Error where there is something else
+// already, or results with other settings, or a page that is none of ours: better before hours of
+// work than after.
+struct Place {
+  std::string name, config;  // config.json, as far as it is known
 };
-
-// A folder in the making per name, in `out`. Throws Error where there is something else already:
-// better before hours of work than after.
-[[nodiscard]] std::vector<ResultFolder> open_folders(const std::filesystem::path& out,
-                                                     const std::vector<std::string>& names);
+[[nodiscard]] std::vector<ResultFolder> open_folders(const std::vector<Place>& places,
+                                                     const RunOptions& options);
 // Writes config.json, results.csv, summary.json, figures.json and the figures of each, puts the
-// folders in their places, and writes index.html about all of them.
+// folders in their places, and writes index.html about all that is in options.out.
 void write_results(const std::vector<Finished>& experiments, std::vector<ResultFolder> folders,
                    const RunOptions& options);
 // The same, with the folders opened here.

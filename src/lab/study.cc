@@ -66,6 +66,8 @@ void MethodNames::add(const Reader& reader, const Node& at, const std::string& l
   names_.push_back(std::move(name));
 }
 
+std::uint64_t read_seed(Reader& reader) { return reader.whole("seed", 0, 0, std::size_t{1} << 53); }
+
 std::string read_name(Reader& reader) {
   std::string name = reader.text("experiment");
   const bool plain_name =
@@ -80,19 +82,40 @@ std::string read_name(Reader& reader) {
   return name;
 }
 
-Experiment read_experiment(Node document, const std::string& file) {
-  Experiment experiment{
-      .document = std::move(document), .name = {}, .title = {}, .description = {}, .study = {}};
+namespace {
+
+// The entry of a table that a key names; nullptr where the key is left out and there is no
+// fallback.
+template <class Entry>
+const Entry* chosen(Reader& reader, std::string_view key, std::string_view fallback,
+                    const std::vector<Entry>& table) {
+  if (fallback.empty() && reader.any(key) == nullptr) return nullptr;
+  std::vector<std::string_view> names;
+  for (const Entry& entry : table) names.push_back(entry.name);
+  return &*std::ranges::find(table, reader.word(key, names, fallback), &Entry::name);
+}
+
+}  // namespace
+
+std::string Study::config(const Experiment& experiment) const {
+  return to_text(experiment.document);
+}
+
+Experiment read_experiment(Node document, const std::string& file, const Catalogue& catalogue) {
+  Experiment experiment{.document = std::move(document),
+                        .name = {},
+                        .title = {},
+                        .description = {},
+                        .findings = nullptr,
+                        .study = {}};
   Reader reader(experiment.document, file, "the experiment");
   experiment.name = read_name(reader);
   experiment.title = reader.text("title", experiment.name);
   experiment.description = reader.text("description", "");
-  const std::uint64_t seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
-  const std::string kind =
-      reader.word("kind", {"trajectories", "moments", "projection"}, "trajectories");
-  experiment.study = kind == "moments"      ? read_moments(reader, seed)
-                     : kind == "projection" ? read_projection(reader)
-                                            : read_trajectories(reader, seed);
+  const Kind& kind = *chosen(reader, "kind", catalogue.kinds.front().name, catalogue.kinds);
+  if (const Findings* findings = chosen(reader, "findings", kind.findings, catalogue.findings))
+    experiment.findings = findings->add;
+  experiment.study = kind.read(reader);
   return experiment;
 }
 

@@ -1,51 +1,133 @@
-// A study is the work of an experiment, cut into tasks that know nothing of each other.
+// A study is the work of an experiment: it measures, can be stopped and goes on where it was, and
+// makes results of what it measured. There is one kind of study per "kind" of the files.
 //
-// A task gives numbers, and always the same ones: tasks can run in any order, on any thread, be
-// written down and read again. When all are there, they are put together into groups.
+// Most are cut into tasks that know nothing of each other (TaskStudy). A task gives numbers, and
+// always the same ones: tasks can run in any order, on any thread, be written down and read again.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lab/document.h"
 #include "lab/results.h"
 #include "medgrad/schedule.h"
+#include "medgrad/thread_pool.h"
 
 namespace medgrad::lab {
+
+struct Experiment;
+
+// Where and how a study runs; none of it changes a number.
+struct StudyContext {
+  ThreadPool* pool = nullptr;
+  // A file or folder of the study's own, for what is to survive being stopped. Empty: nothing is.
+  std::filesystem::path work = {};
+  std::size_t memory = std::size_t{5} << 29;  // 2.5 GiB, for what need not be computed again
+  std::function<void(double)> progress = {};  // the share that is done, from any thread
+  const std::atomic<bool>* stop = nullptr;    // once it is set, run() throws Interrupted
+
+  [[nodiscard]] bool stopped() const { return stop != nullptr && stop->load(); }
+};
+
+// Thrown by a study that was stopped. `kept` says how far it was: "3 of 5 parts are done".
+struct Interrupted {
+  std::string kept = {};
+};
+
+// An experiment that has been run, by whomever.
+struct Finished {
+  Results results;
+  std::string config;  // config.json: everything the results depend on
+};
 
 class Study {
  public:
   virtual ~Study() = default;
-  [[nodiscard]] virtual std::size_t tasks() const = 0;
-  [[nodiscard]] virtual std::vector<double> run(std::size_t task) const = 0;
+  // config.json, but for what running it adds for people.
+  [[nodiscard]] virtual std::string config(const Experiment& experiment) const;
+  // How long it takes beside others, for a progress bar about several.
+  [[nodiscard]] virtual double weight() const { return 1; }
   // Does any of its noise lack a variance? Then medians over the runs are drawn rather than means.
   [[nodiscard]] virtual bool has_heavy_tails() const { return false; }
-  // `numbers[i]` is what run(i) gave.
+  // Throws Error where data that it needs is missing, and reads none.
+  virtual void require_data() const {}
+  // Measures. What it gives makes results of that, but for the findings; it can be called on any
+  // thread, beside those of other studies, while the study and the experiment live.
+  using Collect = std::function<Finished()>;
+  [[nodiscard]] virtual Collect run(const Experiment& experiment,
+                                    const StudyContext& context) const = 0;
+};
+
+class TaskStudy : public Study {
+ public:
+  [[nodiscard]] virtual std::size_t tasks() const = 0;
+  [[nodiscard]] virtual std::vector<double> run_task(std::size_t task) const = 0;
+  // `numbers[i]` is what run_task(i) gave.
   [[nodiscard]] virtual std::vector<Group> collect(
       const std::vector<std::vector<double>>& numbers) const = 0;
+
+  [[nodiscard]] double weight() const final { return static_cast<double>(tasks()); }
+  [[nodiscard]] Collect run(const Experiment& experiment, const StudyContext& context) const final;
 };
 
 // An experiment as its file describes it: what all kinds have in common, and its study.
 struct Experiment {
   Node document;
   std::string name, title, description;
+  void (*findings)(const Experiment&, Results&) = nullptr;
   std::unique_ptr<Study> study;
 };
 
-// Reads a whole experiment. Throws Error with file and line where it makes no sense.
-[[nodiscard]] Experiment read_experiment(Node document, const std::string& file);
+// ---- What files can ask for ---------------------------------------------------------------------
 
-// One kind of study each; `reader` is at the document's root and has read what all kinds have.
-[[nodiscard]] std::unique_ptr<Study> read_trajectories(Reader& reader, std::uint64_t seed);
-[[nodiscard]] std::unique_ptr<Study> read_moments(Reader& reader, std::uint64_t seed);
+// The studies there are, by "kind". `read` gets a reader at the document's root that has read what
+// all kinds have, and answers for the rest of the keys.
+struct Kind {
+  std::string_view name;
+  std::unique_ptr<Study> (*read)(Reader& reader);
+  std::string_view findings = {};  // those of a file that declares none
+};
+
+// Claims, notes and figures of the paper, by "findings". They may find any results before them:
+// what they need and was not measured, they say.
+struct Findings {
+  std::string_view name;
+  void (*add)(const Experiment& experiment, Results& results);
+};
+
+struct Catalogue {
+  std::vector<Kind> kinds;  // the first one is that of a file without a "kind"
+  std::vector<Findings> findings;
+};
+// Those that need neither libtorch nor data.
+[[nodiscard]] const Catalogue& synthetic_catalogue();
+
+// Reads a whole experiment. Throws Error with file and line where it makes no sense.
+[[nodiscard]] Experiment read_experiment(Node document, const std::string& file,
+                                         const Catalogue& catalogue = synthetic_catalogue());
+
+// ---- For those who read kinds -------------------------------------------------------------------
+
+[[nodiscard]] std::unique_ptr<Study> read_trajectories(Reader& reader);
+[[nodiscard]] std::unique_ptr<Study> read_moments(Reader& reader);
 [[nodiscard]] std::unique_ptr<Study> read_projection(Reader& reader);
 
+// The keys that all kinds have.
+inline constexpr std::string_view kCommonKeys[] = {"experiment", "title", "description", "findings",
+                                                   "kind"};
 // "experiment", which names the folder of the results.
 [[nodiscard]] std::string read_name(Reader& reader);
+// "seed"; 0 where there is none.
+[[nodiscard]] std::uint64_t read_seed(Reader& reader);
 
 // "noise": {"name": "stable", "alpha": 1.1, …}; 1/alpha may be given as inv_alpha.
 [[nodiscard]] NoiseModel read_noise(Reader& reader);

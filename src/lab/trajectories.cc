@@ -1,4 +1,5 @@
-// The study of methods on problems: every run of every point of the grid is a task.
+// Reading what methods are tried on: the problems of an experiment's grid. (Their runs are
+// trajectory_study.cc.)
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -13,8 +14,6 @@ namespace medgrad::lab {
 namespace {
 
 constexpr std::size_t kMaxDimension = 1'000'000, kMaxSteps = 100'000'000, kMaxRuns = 1'000'000;
-
-// ---- Reading ------------------------------------------------------------------------------------
 
 // A schedule whose largest value has to be said.
 Schedule read_valued(Reader& reader, const std::string& key, const Schedule& fallback) {
@@ -188,8 +187,8 @@ std::vector<Metric> read_metrics(Reader& reader, const Problem& problem) {
 Problem read_problem(const GridPoint& point, const std::string& file, std::uint64_t seed) {
   Reader reader(point.node, file, "the experiment");
   Problem problem{.axes = point.axes};
-  for (const auto* common : {"experiment", "title", "description", "kind", "seed", "seeds", "part"})
-    (void)reader.any(common);
+  for (const std::string_view common : kCommonKeys) (void)reader.any(common);
+  for (const auto* common : {"seed", "seeds", "part"}) (void)reader.any(common);
   if (const Node* node = reader.any("objective")) {
     problem.objective = read_objective(*node, file, seed);
   } else {
@@ -230,94 +229,10 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
   return problem;
 }
 
-// ---- The study ----------------------------------------------------------------------------------
-
-class Trajectories final : public Study {
- public:
-  Trajectories(std::vector<Problem> problems, std::uint64_t seed, std::size_t runs)
-      : problems_(std::move(problems)), seed_(seed), runs_(runs) {
-    for (const Problem& problem : problems_) {
-      const auto like = std::ranges::find_if(
-          together_, [&](const auto& group) { return share_draws(*group.front(), problem); });
-      (like != together_.end() ? *like : together_.emplace_back()).push_back(&problem);
-    }
-  }
-
-  std::size_t tasks() const override { return together_.size() * runs_; }
-  bool has_heavy_tails() const override {
-    return std::ranges::any_of(problems_, [](const Problem& problem) {
-      return problem.noise && !has_variance(*problem.noise);
-    });
-  }
-  std::vector<double> run(std::size_t task) const override {
-    return run_trajectories(together_[task / runs_], seed_, task % runs_);
-  }
-
-  std::vector<Group> collect(const std::vector<std::vector<double>>& numbers) const override {
-    std::vector<Group> groups;
-    for (const Problem& problem : problems_) {
-      // Where its numbers are: in which tasks, and from where on.
-      std::size_t first_task = 0, at = 0;
-      for (const auto& group : together_) {
-        const auto found = std::ranges::find(group, &problem);
-        if (found == group.end()) {
-          first_task += runs_;
-          continue;
-        }
-        for (auto before = group.begin(); before != found; ++before) at += numbers_of(**before);
-        break;
-      }
-      for (const MethodCase& method : problem.methods) {
-        for (const Metric metric : problem.metrics) {
-          Group group = group_of(problem, method);
-          group.metric = name(metric);
-          group.steps = problem.recorded;
-          group.values.resize(group.steps.size() * runs_);
-          for (std::size_t s = 0; s < group.steps.size(); ++s)
-            for (std::size_t run = 0; run < runs_; ++run)
-              group.values[s * runs_ + run] = numbers[first_task + run][at + s];
-          at += group.steps.size();
-          summarise(group);
-          groups.push_back(std::move(group));
-          groups.push_back(final_of(groups.back()));
-        }
-      }
-    }
-    return groups;
-  }
-
- private:
-  [[nodiscard]] Group group_of(const Problem& problem, const MethodCase& method) const {
-    Group group{.method = method.label, .key = method.key, .axes = problem.axes, .runs = runs_};
-    for (const auto& [axis, at] : method.axes) {
-      const bool taken =
-          std::ranges::find(problem.axes, axis, &Axes::value_type::first) != problem.axes.end();
-      group.axes.emplace_back(taken ? "method." + axis : axis, at);
-    }
-    return group;
-  }
-  // The same metric after the last step, under a name of its own; the values are not repeated.
-  static Group final_of(const Group& from) {
-    return {.method = from.method,
-            .key = from.key,
-            .axes = from.axes,
-            .metric = "final_" + from.metric,
-            .stats = {from.stats.back()}};
-  }
-
-  static std::size_t numbers_of(const Problem& problem) {
-    return problem.methods.size() * problem.metrics.size() * problem.recorded.size();
-  }
-
-  std::vector<Problem> problems_;
-  std::vector<std::vector<const Problem*>> together_;  // with the same draws: one task per run
-  std::uint64_t seed_;
-  std::size_t runs_;
-};
-
 }  // namespace
 
-std::unique_ptr<Study> read_trajectories(Reader& reader, std::uint64_t seed) {
+std::unique_ptr<Study> read_trajectories(Reader& reader) {
+  const std::uint64_t seed = read_seed(reader);
   const std::size_t runs = reader.whole("seeds", 50, 1, kMaxRuns);
   std::vector<Problem> problems;
   // "part": a list of objects whose keys are put over the document's.
@@ -326,10 +241,11 @@ std::unique_ptr<Study> read_trajectories(Reader& reader, std::uint64_t seed) {
     if (part->list() == nullptr) reader.fail(*part, "'part' must be a list of objects.");
     for (const Node& item : *part->list()) {
       Reader keys(item, reader.file(), "a part");
-      for (const char* common :
-           {"experiment", "title", "description", "kind", "seed", "seeds", "part"}) {
-        if (const Node* given = item.find(common))
-          reader.fail(*given, "'" + std::string(common) + "' belongs to all parts.");
+      std::vector<std::string_view> common(std::begin(kCommonKeys), std::end(kCommonKeys));
+      common.insert(common.end(), {"seed", "seeds", "part"});
+      for (const std::string_view key : common) {
+        if (const Node* given = item.find(key))
+          reader.fail(*given, "'" + std::string(key) + "' belongs to all parts.");
       }
       const Axes axes = {{"part", keys.text("name")}};
       if (std::ranges::find(parts, axes, &std::pair<Axes, Node>::first) != parts.end())
@@ -357,7 +273,7 @@ std::unique_ptr<Study> read_trajectories(Reader& reader, std::uint64_t seed) {
     }
   }
   if (problems.empty()) reader.fail(reader.node(), "the grid is empty.");
-  return std::make_unique<Trajectories>(std::move(problems), seed, runs);
+  return make_trajectories(std::move(problems), seed, runs);
 }
 
 }  // namespace medgrad::lab

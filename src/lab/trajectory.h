@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lab/grid.h"
+#include "lab/study.h"
 #include "medgrad/noise.h"
 #include "medgrad/objective.h"
 #include "medgrad/optimize.h"
@@ -66,5 +68,9 @@ struct Problem {
 // where the run diverged.
 [[nodiscard]] std::vector<double> run_trajectories(std::span<const Problem* const> problems,
                                                    std::uint64_t seed, std::uint64_t run);
+
+// The study of all runs of all problems.
+[[nodiscard]] std::unique_ptr<Study> make_trajectories(std::vector<Problem> problems,
+                                                       std::uint64_t seed, std::size_t runs);
 
 }  // namespace medgrad::lab

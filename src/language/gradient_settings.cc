@@ -71,6 +71,7 @@ GradientSettings read_gradient_settings(const Node& document, const std::string&
   (void)reader.word("kind", {"gradients"}, "gradients");
   s.title = reader.text("title", s.experiment);
   s.description = reader.text("description", "");
+  s.findings = reader.text("findings", "");
   s.task = reader.text("task");
   const TaskInfo& info =
       reader.located(*reader.any("task"), [&]() -> const TaskInfo& { return find_task(s.task); });
@@ -130,6 +131,7 @@ Node to_document(const GradientSettings& s) {
       {"steps", number_node(static_cast<double>(s.steps))},
       {"order", text_node(s.random_order ? "random" : "cyclic")},
       {"noise", {s.noise, 1}}};
+  if (!s.findings.empty()) object.insert(object.begin() + 2, {"findings", text_node(s.findings)});
   if (s.paper_scale.object() != nullptr) object.emplace_back("paper_scale", s.paper_scale);
   return {std::move(object), 1};
 }

@@ -24,6 +24,7 @@ namespace medgrad::language {
 
 struct GradientSettings {
   std::string experiment, title, description;
+  std::string findings;  // as declared; empty: not
   std::string task;
   Size size = Size::paper;
   std::vector<std::size_t> batch;  // sizes; 0 is the paper's

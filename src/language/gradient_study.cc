@@ -203,8 +203,38 @@ lab::Finished run_gradient_study(const GradientSettings& settings,
     data.push_back({run_batch_size(results, settings, settings.batch[i], share, options), 1});
   }
   put(document, "data", {std::move(data), 1});
-  if (!settings.methods.empty()) add_tracking_findings(results);
   return {std::move(results), lab::to_text(document)};
+}
+
+namespace {
+
+class GradientStudy final : public lab::Study {
+ public:
+  explicit GradientStudy(GradientSettings settings) : settings_(std::move(settings)) {}
+
+  std::string config(const lab::Experiment&) const override {
+    return lab::to_text(to_document(settings_));
+  }
+  void require_data() const override { language::require_data(settings_.task); }
+
+  Collect run(const lab::Experiment&, const lab::StudyContext& context) const override {
+    const auto progress = [&context](double share) {
+      if (context.stopped()) throw lab::Interrupted{"nothing is kept"};
+      if (context.progress) context.progress(share);
+    };
+    lab::Finished finished = run_gradient_study(
+        settings_, {.memory = context.memory, .pool = context.pool, .progress = progress});
+    return [finished = std::move(finished)] { return finished; };
+  }
+
+ private:
+  GradientSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<lab::Study> read_gradient_study(lab::Reader& reader) {
+  return std::make_unique<GradientStudy>(read_gradient_settings(reader.node(), reader.file()));
 }
 
 }  // namespace medgrad::language

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 
-#include "lab/runner.h"
+#include "lab/study.h"
 #include "language/batch_gradients.h"
 #include "language/gradient_settings.h"
 #include "medgrad/thread_pool.h"
@@ -16,6 +17,9 @@ struct GradientStudyOptions {
   ThreadPool* pool = nullptr;                 // of the estimators; changes no number
   std::function<void(double)> progress = {};  // the share that is done
 };
+
+// "kind": "gradients".
+[[nodiscard]] std::unique_ptr<lab::Study> read_gradient_study(lab::Reader& reader);
 
 // Results and config.json. For every batch size: the task is opened, its full gradient taken,
 // methods follow it, and noise is measured, as the settings say. Throws Error where data is

@@ -44,10 +44,10 @@ class QuestionTask final : public Task {
  public:
   QuestionTask(const TaskInfo& info, const TaskOptions& options) : info_(info), options_(options) {
     if (options_.batch == 0) options_.batch = info.batch;
-    if (info.name == "squad") {
-      open_squad();
-    } else {
+    if (parts_of(info.name).data_set.empty()) {
       make_up();
+    } else {
+      open_squad();
     }
     in_order_.resize(train_size());
     std::iota(in_order_.begin(), in_order_.end(), 0U);
@@ -149,7 +149,7 @@ class QuestionTask final : public Task {
  private:
   void open_squad() {
     const auto folders = text::DataFolders::from_environment();
-    const auto squad = folders.require("squad");
+    const auto squad = folders.require(parts_of(info_.name).data_set);
     const EncoderFiles encoder(folders.require(encoder_name(folders)));
     bert_ = read_encoder_options(encoder);
     text::WordPiece tokenizer = read_encoder_vocabulary(encoder, bert_);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 
 #include "core/text.h"
 #include "lab/findings/lookup.h"
@@ -23,8 +24,30 @@ std::string title_of(const std::string& score) {
   return found == titles.end() ? score : found->second;
 }
 
-// Scores of a method at one rate over the epochs, one column per seed. Runs that end early have
-// diverged: what they lack is missing.
+// The evaluations of a run up to where it diverged, if it did.
+std::span<const Evaluation> good_evaluations(const TrainingResult& result) {
+  const std::vector<Evaluation>& all = result.evaluations;
+  const bool ended_there = result.diverged && !all.empty() && !is_usable(all.back(), all.front());
+  return {all.data(), all.size() - (ended_there ? 1 : 0)};
+}
+
+// The steps of the evaluations of some runs at one rate. Where all have diverged, the last one is
+// where the longest of them had: there, nothing is left of any.
+std::vector<std::size_t> steps_of(const std::vector<const FinishedRun*>& runs) {
+  std::vector<std::size_t> steps;
+  std::size_t end = 0;
+  for (const FinishedRun* const run : runs) {
+    const std::span<const Evaluation> good = good_evaluations(run->result);
+    for (std::size_t k = steps.size(); k < good.size(); ++k) steps.push_back(good[k].step);
+    end = std::max(end, run->result.steps);
+  }
+  if (std::ranges::all_of(runs, [](const FinishedRun* run) { return run->result.diverged; }))
+    steps.push_back(steps.empty() ? end : std::max(end, steps.back() + 1));
+  return steps;
+}
+
+// Scores of a method at one rate over the epochs, one column per seed. From where a run diverged,
+// what it lacks is missing.
 std::vector<lab::Group> groups_of(const std::vector<const FinishedRun*>& runs) {
   const FinishedRun* longest = *std::ranges::max_element(
       runs, {}, [](const FinishedRun* run) { return run->result.evaluations.size(); });
@@ -37,13 +60,12 @@ std::vector<lab::Group> groups_of(const std::vector<const FinishedRun*>& runs) {
     group.axes = {{"lr", longest->key.lr}};
     group.metric = name;
     group.runs = runs.size();
-    for (const Evaluation& one : longest->result.evaluations) group.steps.push_back(one.step);
+    group.steps = steps_of(runs);
     for (std::size_t k = 0; k < group.steps.size(); ++k) {
       for (const FinishedRun* run : runs) {
-        const auto& evaluations = run->result.evaluations;
-        const bool there =
-            k < evaluations.size() && !(run->result.diverged && k + 1 == evaluations.size());
-        group.values.push_back(there ? score(evaluations[k].scores, name) : lab::kDiverged);
+        const std::span<const Evaluation> good = good_evaluations(run->result);
+        const bool lost = k >= good.size() || (run->result.diverged && k + 1 == group.steps.size());
+        group.values.push_back(lost ? lab::kDiverged : score(good[k].scores, name));
       }
     }
     lab::summarise(group);
@@ -55,11 +77,22 @@ std::vector<lab::Group> groups_of(const std::vector<const FinishedRun*>& runs) {
 // Of F1 and exact matches more is better; of losses and perplexities less.
 bool more_is_better(const std::string& name) { return name == "f1" || name == "exact_match"; }
 
+// A cross where the first of the runs had diverged.
+void mark_diverged(lab::Series& series, const lab::Group& group) {
+  const auto first =
+      std::ranges::find_if(group.stats, [](const lab::Stats& s) { return s.diverged > 0; });
+  if (first != group.stats.end())
+    series.diverged.push_back(
+        static_cast<double>(group.steps[static_cast<std::size_t>(first - group.stats.begin())]));
+}
+
 lab::Figure figure_of(const lab::Results& results, const std::vector<std::string>& scores) {
   lab::Figure figure;
   figure.id = "training";
   figure.title = "Training";
-  figure.caption = "After every epoch, in evaluation mode, at each method's learning rate.";
+  figure.caption =
+      "After every epoch, in evaluation mode, at each method's learning rate. A cross at the top: "
+      "from there on a seed had diverged.";
   for (const std::string& name : scores) {
     lab::Panel panel;
     panel.id = name;
@@ -67,9 +100,11 @@ lab::Figure figure_of(const lab::Results& results, const std::vector<std::string
     panel.x.label = "step";
     panel.y.label = title_of(name);
     panel.y.log = name.ends_with("ppl");
-    for (const lab::Group& group : results.groups)
-      if (group.metric == name && group.last().n > 0)
-        panel.series.push_back(lab::over_steps(group));
+    for (const lab::Group& group : results.groups) {
+      if (group.metric != name) continue;
+      panel.series.push_back(lab::over_steps(group));
+      mark_diverged(panel.series.back(), group);
+    }
     // A diverged run would count as the best of them.
     if (more_is_better(name))
       for (lab::Series& series : panel.series)
@@ -79,50 +114,49 @@ lab::Figure figure_of(const lab::Results& results, const std::vector<std::string
   return figure;
 }
 
-// "final training loss 5.1 (vclip) and diverged (sgd-m)."
+// "final training loss 5.1 (vclip) and infinite (sgd-m, 1 of 5 seeds diverged)."
 std::string both(const lab::Group& a, const lab::Group& b) {
   std::string text = "final training loss ";
   for (const lab::Group* const one : {&a, &b}) {
-    const double mean = one->last().mean;
+    const lab::Stats& last = one->last();
     text.append(one == &a ? "" : " and ")
-        .append(std::isnan(mean) ? "diverged" : lab::show(mean))
+        .append(lab::show(last.mean_of_all()))
         .append(" (")
-        .append(one->key)
-        .append(")");
+        .append(one->key);
+    if (last.diverged > 0)
+      text.append(", ")
+          .append(std::to_string(last.diverged))
+          .append(" of ")
+          .append(std::to_string(one->runs))
+          .append(one->runs == 1 ? " seed diverged" : " seeds diverged");
+    text.append(")");
   }
   return text.append(".");
 }
 
-// Compares two methods by their final training losses, means over the seeds; NaN where a method has
-// diverged. Undecided where one was not run, or both have diverged.
+bool is_so(TaskInfo::Relation relation, double a, double b) {
+  switch (relation) {
+    case TaskInfo::Relation::better:
+      return a < b;
+    case TaskInfo::Relation::worse:
+      return b < a;
+    case TaskInfo::Relation::on_par:
+      return std::fabs(a / b - 1) < 0.05;
+  }
+  return false;
+}
+
+// Compares two methods by their final training losses, means over the seeds, of which a diverged
+// one is infinite. Undecided where one was not run, or both have diverged.
 lab::Claim compare(const lab::Results& results, std::string claim, std::string_view first,
-                   std::string_view second, bool (*holds)(double, double)) {
+                   std::string_view second, TaskInfo::Relation relation) {
   const lab::Group* const a = lab::find(results, first, "training_loss");
   const lab::Group* const b = lab::find(results, second, "training_loss");
   if (a == nullptr || b == nullptr) return lab::undecided(std::move(claim));
   lab::Claim made{std::move(claim), {}, both(*a, *b)};
-  const double x = a->last().mean, y = b->last().mean;
-  if (!std::isnan(x) || !std::isnan(y)) made.holds = holds(x, y);
+  const double x = a->last().mean_of_all(), y = b->last().mean_of_all();
+  if (std::isfinite(x) || std::isfinite(y)) made.holds = is_so(relation, x, y);
   return made;
-}
-
-bool is_better(double a, double b) { return !std::isnan(a) && !(b <= a); }
-bool is_worse(double a, double b) { return is_better(b, a); }
-bool is_on_par(double a, double b) { return std::fabs(a / b - 1) < 0.05; }
-
-void add_claims(const Task& task, lab::Results& results) {
-  const auto add = [&](const char* claim, std::string_view than, bool (*holds)(double, double)) {
-    results.claims.push_back(compare(results, claim, "vclip", than, holds));
-  };
-  if (task.info().questions) {
-    add("VClip is on par with SGD-M (within 5 %)", "sgd-m", is_on_par);
-  } else {
-    add("VClip improves over SGD-M", "sgd-m", is_better);
-  }
-  add("CClip performs worse than VClip", "cclip", is_better);
-  add("VClip does not close the gap to Adam", "adam", is_worse);
-  if (task.info().name.starts_with("wikitext2"))
-    add("VClip performs worse than clipped-SGD", "clipped-sgd", is_worse);
 }
 
 // The methods of the runs, in the order of their first run.
@@ -154,10 +188,22 @@ void add_final_scores(lab::Results& results, const std::vector<const FinishedRun
 
 }  // namespace
 
-std::string validation_score(const TaskInfo& info) { return info.questions ? "f1" : "valid_ppl"; }
+void add_statements(const TaskInfo& task, lab::Results& results) {
+  for (const TaskInfo::Statement& one : task.statements)
+    results.claims.push_back(
+        compare(results, std::string(one.claim), "vclip", one.than, one.vclip_is));
+}
+
+void training_findings(const lab::Experiment& experiment, lab::Results& results) {
+  const lab::Node* const task = experiment.document.find("task");
+  // A sweep compares rates, not methods.
+  if (task == nullptr || task->text() == nullptr || experiment.document.find("sweep") != nullptr)
+    return;
+  add_statements(find_task(*task->text()), results);
+}
 
 lab::Results results_of(const Task& task, const std::string& name,
-                        const std::vector<FinishedRun>& runs, bool claims) {
+                        const std::vector<FinishedRun>& runs) {
   lab::Results results;
   results.experiment = name;
   results.title = std::string("Training: ").append(task.info().title);
@@ -181,14 +227,14 @@ lab::Results results_of(const Task& task, const std::string& name,
     if (diverged > 0) rates.append(" (").append(std::to_string(diverged)).append(" diverged)");
   }
   results.notes.push_back(std::string("Learning rates: ").append(rates).append("."));
-  if (claims) add_claims(task, results);
-  results.figures.push_back(figure_of(results, {"training_loss", validation_score(task.info())}));
+  results.figures.push_back(
+      figure_of(results, {"training_loss", std::string(task.info().validation)}));
   return results;
 }
 
 lab::Results sweep_results(const Task& task, const std::string& name,
                            const std::vector<FinishedRun>& runs) {
-  lab::Results results = results_of(task, name, runs, false);
+  lab::Results results = results_of(task, name, runs);
   results.title = std::string("Learning rates: ").append(task.info().title);
   lab::Panel panel{.id = "rates",
                    .title = "final training loss",
@@ -201,8 +247,22 @@ lab::Results sweep_results(const Task& task, const std::string& name,
         by_rate[run.key.lr].push_back(&run);
     if (by_rate.empty()) continue;
     for (const auto& [lr, of_rate] : by_rate) add_final_scores(results, of_rate);
-    panel.series.push_back(lab::over_axis(
-        results, by_rate.begin()->second.front()->key.method.label, "final_training_loss", "lr"));
+    lab::Series series = lab::over_axis(results, by_rate.begin()->second.front()->key.method.label,
+                                        "final_training_loss", "lr");
+    std::string diverged;
+    for (const auto& [lr, of_rate] : by_rate) {
+      const auto lost = std::ranges::count_if(
+          of_rate, [](const FinishedRun* run) { return run->result.diverged; });
+      if (lost == 0) continue;
+      series.diverged.push_back(lr);
+      diverged.append(diverged.empty() ? "" : ", ").append(number(lr));
+    }
+    if (!diverged.empty())
+      results.notes.push_back(std::string(series.name)
+                                  .append(" diverged at learning rate ")
+                                  .append(diverged)
+                                  .append("."));
+    panel.series.push_back(std::move(series));
   }
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const lab::Series& series : panel.series) {
@@ -218,7 +278,9 @@ lab::Results sweep_results(const Task& task, const std::string& name,
                                      .title = "Final training loss against the learning rate",
                                      .caption = "Mean over the seeds that did not diverge, after "
                                                 "the last step; the band goes from the "
-                                                "smallest to the largest of them.",
+                                                "smallest to the largest of them. A cross at the "
+                                                "top: a seed diverged at that rate, and the "
+                                                "others were left out.",
                                      .columns = 1,
                                      .panels = {std::move(panel)}});
   return results;

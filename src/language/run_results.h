@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lab/results.h"
+#include "lab/study.h"
 #include "language/runs.h"
 
 namespace medgrad::language {
@@ -14,7 +15,8 @@ namespace medgrad::language {
 [[nodiscard]] lab::Results sweep_results(const Task& task, const std::string& name,
                                          const std::vector<FinishedRun>& runs);
 
-// The score that the paper's tables have beside the training loss.
-[[nodiscard]] std::string validation_score(const TaskInfo& info);
+// The statements of the paper's discussion on the task of a training experiment.
+void training_findings(const lab::Experiment& experiment, lab::Results& results);
+void add_statements(const TaskInfo& task, lab::Results& results);
 
 }  // namespace medgrad::language

@@ -130,7 +130,7 @@ FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& opt
                              if (options.progress) options.progress(key, p);
                            },
                            options.stop)};
-  if (run.result.interrupted) throw Interrupted();
+  if (run.result.interrupted) throw lab::Interrupted();
   Json json = json_of(run.result);
   json["config"] = config;
   write_file(done.string(), json.dump(1).append("\n"));

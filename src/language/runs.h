@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lab/results.h"
+#include "lab/study.h"
 #include "language/method.h"
 #include "language/training.h"
 
@@ -39,10 +40,7 @@ struct RunsOptions {
   const std::atomic<bool>* stop = nullptr;
 };
 
-// Set when `stop` was: the collection is not complete.
-struct Interrupted {};
-
-// One run, from its folder where it is there already. Throws Interrupted, and Error where the
+// One run, from its folder where it is there already. Throws lab::Interrupted, and Error where the
 // folder holds a run with other settings.
 [[nodiscard]] FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& options);
 
@@ -72,9 +70,8 @@ struct SweepOptions {
 // ---- As results
 
 // Scores over epochs, one group per method (at its best rate) and score; figures of the training
-// loss and of the validation score, and the table of rates as a note. With `claims`, the statements
-// of the paper's discussion that concern this task.
+// loss and of the validation score, and the table of rates as a note.
 [[nodiscard]] lab::Results results_of(const Task& task, const std::string& name,
-                                      const std::vector<FinishedRun>& runs, bool claims);
+                                      const std::vector<FinishedRun>& runs);
 
 }  // namespace medgrad::language

@@ -1,6 +1,7 @@
 #include "language/task.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 #include "language/parts.h"
@@ -13,9 +14,21 @@ double score(const Scores& scores, std::string_view name) {
   return found == scores.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
 }
 
-std::string_view corpus_name(const TaskInfo& info) {
-  if (info.questions || info.name == "synthetic") return {};
-  return info.name == "ptb" ? "ptb" : "wikitext-2";
+const TaskParts& parts_of(std::string_view task) {
+  // What every task is made of. A model of words takes chunks of so many tokens.
+  static constexpr std::size_t kEncoderLength = 35, kTransformerXLLength = 128;
+  static const std::vector<TaskParts> all = {
+      {"ptb", "ptb", open_word_task, text::read_ptb, make_encoder, kEncoderLength},
+      {"wikitext2", "wikitext-2", open_word_task, text::read_wikitext2, make_transformer_xl,
+       kTransformerXLLength},
+      {"wikitext2-encoder", "wikitext-2", open_word_task, text::read_wikitext2, make_encoder,
+       kEncoderLength},
+      {"squad", "squad", open_question_task},
+      {"synthetic", "", open_word_task, nullptr, make_encoder, kEncoderLength},
+      {"synthetic-questions", "", open_question_task}};
+  const auto found = std::ranges::find(all, task, &TaskParts::task);
+  assert(found != all.end());  // tasks() has no others
+  return *found;
 }
 
 std::string_view encoder_name(const text::DataFolders& folders) {
@@ -24,21 +37,19 @@ std::string_view encoder_name(const text::DataFolders& folders) {
 }
 
 void require_data(std::string_view name) {
-  const TaskInfo& info = find_task(name);
+  const TaskParts& parts = parts_of(find_task(name).name);
+  if (parts.data_set.empty()) return;
   const auto folders = text::DataFolders::from_environment();
-  if (const std::string_view corpus = corpus_name(info); !corpus.empty())
-    (void)folders.require(corpus);
-  if (info.name == "squad") {
-    (void)folders.require("squad");
-    (void)folders.require(encoder_name(folders));
-  }
+  (void)folders.require(parts.data_set);
+  // Questions are answered by a published encoder.
+  if (parts.make_model == nullptr) (void)folders.require(encoder_name(folders));
 }
 
 std::unique_ptr<Task> open_task(std::string_view name, const TaskOptions& options) {
   const TaskInfo& info = find_task(name);
   if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
     throw Error("dropout must be at least 0 and below 1.");
-  return info.questions ? open_question_task(info, options) : open_word_task(info, options);
+  return parts_of(info.name).open(info, options);
 }
 
 }  // namespace medgrad::language

@@ -6,6 +6,17 @@
 #include "medgrad/error.h"
 
 namespace medgrad::language {
+namespace {
+
+using Relation = TaskInfo::Relation;
+constexpr TaskInfo::Statement
+    kBetterThanMomentum = {"VClip improves over SGD-M", "sgd-m", Relation::better},
+    kOnParWithMomentum = {"VClip is on par with SGD-M (within 5 %)", "sgd-m", Relation::on_par},
+    kBetterThanCClip = {"CClip performs worse than VClip", "cclip", Relation::better},
+    kNoBetterThanAdam = {"VClip does not close the gap to Adam", "adam", Relation::worse},
+    kWorseThanClipping = {"VClip performs worse than clipped-SGD", "clipped-sgd", Relation::worse};
+
+}  // namespace
 
 std::span<const TaskInfo> tasks() {
   static const std::vector<TaskInfo> all = {
@@ -15,25 +26,27 @@ std::span<const TaskInfo> tasks() {
        1,
        200,
        0.2,
-       {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}}},
+       {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}},
+       "valid_ppl",
+       {kBetterThanMomentum, kBetterThanCClip, kNoBetterThanAdam}},
       {"wikitext2",
        "WikiText-2, Transformer-XL",
        80,
        4,
        40,
        0.1,
-       {{"sgd-m", 0.316},
-        {"clipped-sgd", 3.16},
-        {"vclip", 1.0},
-        {"cclip", 0.316},
-        {"adam", 0.001}}},
+       {{"sgd-m", 0.316}, {"clipped-sgd", 3.16}, {"vclip", 1.0}, {"cclip", 0.316}, {"adam", 0.001}},
+       "valid_ppl",
+       {kBetterThanMomentum, kBetterThanCClip, kNoBetterThanAdam, kWorseThanClipping}},
       {"wikitext2-encoder",
        "WikiText-2, encoder transformer",
        320,
        1,
        40,
        0.2,
-       {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}}},
+       {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}},
+       "valid_ppl",
+       {kBetterThanMomentum, kBetterThanCClip, kNoBetterThanAdam, kWorseThanClipping}},
       {"squad",
        "SQuAD v1.1, question answering",
        32,
@@ -45,14 +58,17 @@ std::span<const TaskInfo> tasks() {
         {"vclip", 0.316},
         {"cclip", 0.1},
         {"adam", 0.000316}},
-       true},
+       "f1",
+       {kOnParWithMomentum, kBetterThanCClip, kNoBetterThanAdam}},
       {"synthetic",
        "synthetic text, encoder transformer",
        16,
        1,
        5,
        0.2,
-       {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}}},
+       {{"sgd-m", 1.0}, {"clipped-sgd", 3.16}, {"vclip", 3.16}, {"cclip", 0.316}, {"adam", 0.001}},
+       "valid_ppl",
+       {kBetterThanMomentum, kBetterThanCClip, kNoBetterThanAdam}},
       {"synthetic-questions",
        "synthetic questions, question answering",
        16,
@@ -64,7 +80,8 @@ std::span<const TaskInfo> tasks() {
         {"vclip", 0.316},
         {"cclip", 0.1},
         {"adam", 0.000316}},
-       true},
+       "f1",
+       {kOnParWithMomentum, kBetterThanCClip, kNoBetterThanAdam}},
   };
   return all;
 }

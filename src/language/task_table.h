@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,14 @@ struct TaskInfo {
   double dropout;
   // Learning rates of the paper's table, by name of the optimiser.
   std::vector<std::pair<std::string_view, double>> rates;
-  bool questions = false;
+  std::string_view validation;  // the score that the paper's tables have beside the training loss
+  // What the discussion says of VClip's final training loss beside another's.
+  enum class Relation : std::uint8_t { better, worse, on_par };
+  struct Statement {
+    std::string_view claim, than;
+    Relation vclip_is;
+  };
+  std::vector<Statement> statements;
 };
 [[nodiscard]] std::span<const TaskInfo> tasks();
 // Throws Error that names the nearest where there is none of that name.

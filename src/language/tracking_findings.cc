@@ -122,7 +122,7 @@ double overtakes(std::span<const double> a, std::span<const double> b) {
   return from == a.size() ? kInfinity : static_cast<double>(from + 1);
 }
 
-void add_tracking_findings(Results& r) {
+void tracking_findings(const lab::Experiment&, Results& r) {
   std::vector<double> batches = lab::values_on(r, "batch");
   const std::vector<double> taus = lab::values_on(r, "tau");
   if (batches.empty() || taus.empty()) return;
@@ -144,8 +144,8 @@ void add_tracking_findings(Results& r) {
         if (group == nullptr) continue;
         steps = group->steps.back();
         Series series = lab::over_steps(*group);
-        for (std::vector<double>* unused : {&series.low, &series.high, &series.se, &series.median,
-                                            &series.lower, &series.upper})
+        for (std::vector<double>* unused :
+             {&series.low, &series.high, &series.se, &series.median, &series.lower, &series.upper})
           unused->clear();
         panel.series.push_back(std::move(series));
       }

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "lab/results.h"
+#include "lab/study.h"
 
 namespace medgrad::language {
 
@@ -21,6 +22,6 @@ namespace medgrad::language {
 [[nodiscard]] double overtakes(std::span<const double> a, std::span<const double> b);
 
 // The claims on momentum, VClip and CClip at the first tau, and the curves.
-void add_tracking_findings(lab::Results& results);
+void tracking_findings(const lab::Experiment& experiment, lab::Results& results);
 
 }  // namespace medgrad::language

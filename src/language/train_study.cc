@@ -1,6 +1,7 @@
 #include "language/train_study.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <set>
 
@@ -83,18 +84,16 @@ std::set<double> rates_tried(const std::vector<FinishedRun>& runs, const Method&
   return all;
 }
 
-}  // namespace
-
-std::string sweep_config(const Task& task, const std::string& name, const SweepOptions& sweep,
+// `data` is what a task says of itself.
+std::string sweep_config(const TaskInfo& info, const TaskOptions& of, const std::string& data,
+                         const std::string& name, const SweepOptions& sweep,
                          const TrainingOptions& base, const std::vector<FinishedRun>& runs) {
-  const TaskOptions& of = task.options();
-  const TaskInfo& info = task.info();
   Json json = {{"experiment", name},
                {"kind", "training"},
                {"task", info.name},
-               {"data", task.description()},
+               {"data", data},
                {"size", of.size == Size::paper ? "paper" : "small"},
-               {"batch", of.batch},
+               {"batch", of.batch == 0 ? info.batch : of.batch},
                {"dropout", of.dropout.value_or(info.dropout)},
                {"limit", of.limit},
                {"evaluation_limit", of.evaluation_limit},
@@ -114,6 +113,13 @@ std::string sweep_config(const Task& task, const std::string& name, const SweepO
     json["tried"].push_back({{"method", method.line}, {"rates", rates_tried(runs, method)}});
   }
   return json.dump(2).append("\n");
+}
+
+}  // namespace
+
+std::string sweep_config(const Task& task, const std::string& name, const SweepOptions& sweep,
+                         const TrainingOptions& base, const std::vector<FinishedRun>& runs) {
+  return sweep_config(task.info(), task.options(), task.description(), name, sweep, base, runs);
 }
 
 TrainSettings read_train_settings(const Node& document, const std::string& file) {
@@ -152,7 +158,8 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
   s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
   s.epochs = reader.whole("epochs", 1, 1, kMany);
   s.steps = reader.whole("steps", 0, 0, kMany);
-  for (const char* const unread : {"paper_scale", "data", "tried"}) (void)reader.any(unread);
+  for (const char* const unread : {"findings", "paper_scale", "data", "tried"})
+    (void)reader.any(unread);
   reader.finish();
   return s;
 }
@@ -168,10 +175,7 @@ void put_words(lab::Results& results, const TrainSettings& settings) {
     results.notes.push_back(note);
 }
 
-}  // namespace
-
-lab::Finished run_train_study(const TrainSettings& settings, const TrainContext& context) {
-  const std::unique_ptr<Task> task = open_task(settings.task, settings.options);
+SweepOptions sweep_of(const TrainSettings& settings) {
   SweepOptions sweep;
   sweep.methods = settings.methods;
   sweep.seeds = settings.seeds;
@@ -180,22 +184,45 @@ lab::Finished run_train_study(const TrainSettings& settings, const TrainContext&
     sweep.rates = settings.sweep->rates;
     sweep.extensions = settings.sweep->extensions;
   }
+  return sweep;
+}
+
+TrainingOptions base_of(const TrainSettings& settings) {
+  TrainingOptions base;
+  base.epochs = settings.epochs;
+  base.steps = settings.steps;
+  base.accumulate = settings.accumulate;
+  base.per_tensor = settings.per_tensor;
+  base.lr_schedule = settings.lr_schedule;
+  base.tau_schedule = settings.tau_schedule;
+  return base;
+}
+
+}  // namespace
+
+std::string planned_config(const TrainSettings& settings) {
+  if (!settings.sweep) return lab::to_text(settings.document);
+  return sweep_config(find_task(settings.task), settings.options, "", settings.experiment,
+                      sweep_of(settings), base_of(settings), {});
+}
+
+namespace {
+
+lab::Finished run_train_study(const TrainSettings& settings, const lab::StudyContext& context,
+                              std::size_t& done) {
+  assert(!context.work.empty());  // runs are folders
+  const std::unique_ptr<Task> task = open_task(settings.task, settings.options);
+  const SweepOptions sweep = sweep_of(settings);
   // Of a sweep, as many as are planned; it may come to be more.
   constexpr std::size_t kPapersGrid = 3;
   const std::size_t rates = !settings.sweep       ? 1
                             : sweep.rates.empty() ? kPapersGrid
                                                   : sweep.rates.size();
   const std::size_t all = settings.methods.size() * settings.seeds * rates;
-  std::size_t done = 0;
   RunsOptions options;
   options.folder = context.work;
   options.stop = context.stop;
-  options.base.epochs = settings.epochs;
-  options.base.steps = settings.steps;
-  options.base.accumulate = settings.accumulate;
-  options.base.per_tensor = settings.per_tensor;
-  options.base.lr_schedule = settings.lr_schedule;
-  options.base.tau_schedule = settings.tau_schedule;
+  options.base = base_of(settings);
   options.progress = [&](const RunKey&, const TrainingProgress& p) {
     const double share =
         static_cast<double>(p.step) / static_cast<double>(std::max<std::size_t>(p.steps, 1));
@@ -218,13 +245,41 @@ lab::Finished run_train_study(const TrainSettings& settings, const TrainContext&
         ++done;
       }
     }
-    finished.results = results_of(*task, settings.experiment, runs, true);
+    finished.results = results_of(*task, settings.experiment, runs);
     Node document = settings.document;
     put(document, "data", {task->description(), 1});
     finished.config = lab::to_text(document);
   }
   put_words(finished.results, settings);
   return finished;
+}
+
+class TrainStudy final : public lab::Study {
+ public:
+  explicit TrainStudy(TrainSettings settings) : settings_(std::move(settings)) {}
+
+  std::string config(const lab::Experiment&) const override { return planned_config(settings_); }
+  void require_data() const override { language::require_data(settings_.task); }
+
+  Collect run(const lab::Experiment&, const lab::StudyContext& context) const override {
+    std::size_t done = 0;
+    try {
+      lab::Finished finished = run_train_study(settings_, context, done);
+      return [finished = std::move(finished)] { return finished; };
+    } catch (const lab::Interrupted&) {
+      throw lab::Interrupted{std::to_string(done).append(
+          done == 1 ? " training run is finished" : " training runs are finished")};
+    }
+  }
+
+ private:
+  TrainSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<lab::Study> read_train_study(lab::Reader& reader) {
+  return std::make_unique<TrainStudy>(read_train_settings(reader.node(), reader.file()));
 }
 
 }  // namespace medgrad::language

@@ -17,17 +17,15 @@
 // `data` and `tried` are written there for people and not read.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lab/document.h"
-#include "lab/runner.h"
+#include "lab/study.h"
 #include "language/runs.h"
 
 namespace medgrad::language {
@@ -53,19 +51,15 @@ struct TrainSettings {
 // Throws Error, with file and line, for anything that is not right.
 [[nodiscard]] TrainSettings read_train_settings(const lab::Node& document, const std::string& file);
 
-struct TrainContext {
-  std::filesystem::path work;  // the runs; who keeps the results may remove it
-  std::function<void(double)> progress = {};
-  const std::atomic<bool>* stop = nullptr;
-};
-
 // What config.json of a sweep holds: its settings, and the rates that it came to try.
 [[nodiscard]] std::string sweep_config(const Task& task, const std::string& name,
                                        const SweepOptions& sweep, const TrainingOptions& base,
                                        const std::vector<FinishedRun>& runs);
 
-// Throws Interrupted.
-[[nodiscard]] lab::Finished run_train_study(const TrainSettings& settings,
-                                            const TrainContext& context);
+// config.json of the study as far as it is known before it is run.
+[[nodiscard]] std::string planned_config(const TrainSettings& settings);
+
+// "kind": "training".
+[[nodiscard]] std::unique_ptr<lab::Study> read_train_study(lab::Reader& reader);
 
 }  // namespace medgrad::language

@@ -1,21 +1,17 @@
 #include "language/training.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <torch/torch.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <string_view>
 #include <system_error>
 
 #include "language/checkpoint.h"
 #include "language/json.h"
 #include "language/run_config.h"
+#include "language/run_files.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 #include "medgrad/torch/optim.h"
@@ -31,65 +27,8 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Lines at the end of a file, each written at once. One that cannot be written whole is a
-// std::system_error, and what is there of it is for the next run to cut off.
-class LineFile {
- public:
-  LineFile() = default;
-  ~LineFile() {
-    if (handle_ >= 0) ::close(handle_);
-  }
-  LineFile(const LineFile&) = delete;
-  LineFile& operator=(const LineFile&) = delete;
-
-  void open(const fs::path& path) {
-    path_ = path.string();
-    handle_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (handle_ < 0)
-      throw Error(std::string(path_)
-                      .append(" cannot be written: ")
-                      .append(std::generic_category().message(errno))
-                      .append("."));
-  }
-  [[nodiscard]] bool is_open() const { return handle_ >= 0; }
-
-  void write(std::string_view line) {
-    while (!line.empty()) {
-      const ssize_t n = ::write(handle_, line.data(), line.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0)
-        throw std::system_error(errno, std::generic_category(),
-                                std::string(path_).append(" cannot be written"));
-      line.remove_prefix(static_cast<std::size_t>(n));
-    }
-  }
-
- private:
-  std::string path_;
-  int handle_ = -1;
-};
-
-// A folder that one run at a time may write to, until this is gone.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder)
-      : handle_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (handle_ >= 0 && ::flock(handle_, LOCK_EX | LOCK_NB) == 0) return;
-    const bool taken = errno == EWOULDBLOCK;
-    if (handle_ >= 0) ::close(handle_);
-    // Some file systems have no locks; that is no reason not to run.
-    handle_ = -1;
-    if (taken) throw Error(folder.string().append(" is in use by another run."));
-  }
-  ~FolderLock() {
-    if (handle_ >= 0) ::close(handle_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int handle_;
-};
+// Of losses beside that before training, where a run has diverged.
+constexpr double kTooLarge = 2;
 
 // A step as one of all its scopes: what they moved together.
 StepInfo info_of(const std::vector<libtorch::ScopeReport>& scopes) {
@@ -132,6 +71,8 @@ class Run {
   }
 
   TrainingResult go() {
+    result_.first_step = position_.step;
+    tell();
     while (!ended()) {
       if (position_.batch == 0 && !evaluated()) {
         if (!evaluate()) break;
@@ -227,14 +168,13 @@ class Run {
     Scores scores = task_.evaluate(*model_, goes_on);
     if (scores.empty()) return false;
     position_.evaluation_seconds = since(begin);
-    const double loss = score(scores, "training_loss");
     Json line = {{"event", "evaluation"}, {"epoch", position_.epoch}, {"step", position_.step}};
     for (const auto& [name, value] : scores) line[name] = json_of(value);
     line["seconds"] = seconds();
     log(line);
     position_.evaluations.push_back({position_.epoch, position_.step, std::move(scores)});
-    if (position_.evaluations.size() == 1) position_.running_loss = loss;
-    result_.diverged = !std::isfinite(loss) || loss > kTooLarge * first_loss();
+    if (position_.evaluations.size() == 1) position_.running_loss = first_loss();
+    result_.diverged = !is_usable(position_.evaluations.back(), position_.evaluations.front());
     unsaved_ = true;
     return true;
   }
@@ -329,8 +269,6 @@ class Run {
     report_({position_.step, length_.total, loss_, speed(), left, share});
   }
 
-  // Of losses beside that before training, where a run has diverged.
-  static constexpr double kTooLarge = 2;
   static constexpr double kRunningSteps = 50;
   static constexpr double kSaveSeconds = 600;
 
@@ -355,6 +293,12 @@ class Run {
 };
 
 }  // namespace
+
+bool is_usable(const Evaluation& one, const Evaluation& before_training) {
+  const double loss = score(one.scores, "training_loss");
+  return std::isfinite(loss) &&
+         !(loss > kTooLarge * score(before_training.scores, "training_loss"));
+}
 
 TrainingResult train(const Task& task, const TrainingOptions& options,
                      const std::function<void(const TrainingProgress&)>& report,

@@ -48,6 +48,10 @@ struct Evaluation {
   Scores scores;
 };
 
+// Whether the loss is finite and not far above that before training; where it is not, a run has
+// diverged.
+[[nodiscard]] bool is_usable(const Evaluation& one, const Evaluation& before_training);
+
 // Where a run is, for a progress bar.
 struct TrainingProgress {
   std::size_t step = 0, steps = 0;          // taken, in all
@@ -60,6 +64,7 @@ struct TrainingProgress {
 struct TrainingResult {
   std::vector<Evaluation> evaluations;
   std::size_t steps = 0;
+  std::size_t first_step = 0;  // those before this call
   // The loss of a step or of an evaluation was not finite, or the training loss (or a mean over the
   // last fifty steps) was twice what it was before training; the run ended there.
   bool diverged = false;
@@ -69,10 +74,10 @@ struct TrainingResult {
 };
 
 // Runs to the end, or until `stop` is set, which is looked at before every batch. `report` is
-// called after every batch. Throws Error where the options make no sense, where the folder holds
-// another run or a longer one, where another process is running it, and where there is nothing to
-// resume; std::system_error where a file cannot be written (a full disk): the run can be resumed
-// from its last checkpoint.
+// called before the first batch and after every one. Throws Error where the options make no sense,
+// where the folder holds another run or a longer one, where another process is running it, and
+// where there is nothing to resume; std::system_error where a file cannot be written (a full disk):
+// the run can be resumed from its last checkpoint.
 TrainingResult train(const Task& task, const TrainingOptions& options,
                      const std::function<void(const TrainingProgress&)>& report = {},
                      const std::atomic<bool>* stop = nullptr);

@@ -27,12 +27,11 @@ struct Words {
   std::vector<std::string> files = {"the training part", "the validation part", "the test part"};
 };
 
-Words read_words(const TaskInfo& info, const TaskOptions& options) {
-  const std::string_view name = corpus_name(info);
-  if (name.empty()) return {text::synthetic_corpus({.seed = options.data_seed})};
-  const auto folder = text::DataFolders::from_environment().require(name);
-  Words words{name == "ptb" ? text::read_ptb(folder) : text::read_wikitext2(folder), {}};
-  for (const std::string_view file : text::data_set(name).files)
+Words read_words(const TaskParts& parts, const TaskOptions& options) {
+  if (parts.data_set.empty()) return {text::synthetic_corpus({.seed = options.data_seed})};
+  const auto folder = text::DataFolders::from_environment().require(parts.data_set);
+  Words words{parts.read(folder), {}};
+  for (const std::string_view file : text::data_set(parts.data_set).files)
     words.files.push_back((folder / file).string());
   return words;
 }
@@ -49,13 +48,14 @@ text::BatchPlan plan_of(const std::vector<text::TokenId>& tokens, const std::str
 
 class WordTask final : public Task {
  public:
-  WordTask(const TaskInfo& info, const TaskOptions& options) : info_(info), options_(options) {
-    Words words = read_words(info, options);
+  WordTask(const TaskInfo& info, const TaskOptions& options)
+      : info_(info), parts_(parts_of(info.name)), options_(options) {
+    Words words = read_words(parts_, options);
     corpus_ = std::move(words.corpus);
     if (options_.batch == 0) options_.batch = info.batch;
-    const std::size_t length = is_xl() ? 128 : 35;
-    train_ = plan_of(corpus_.train, words.files[0], {options_.batch, length, options_.drop_last});
-    test_ = plan_of(corpus_.test, words.files[2], {options_.batch, length, false});
+    train_ =
+        plan_of(corpus_.train, words.files[0], {options_.batch, parts_.length, options_.drop_last});
+    test_ = plan_of(corpus_.test, words.files[2], {options_.batch, parts_.length, false});
   }
 
   const TaskInfo& info() const override { return info_; }
@@ -82,25 +82,13 @@ class WordTask final : public Task {
   }
 
   std::shared_ptr<libtorch::Model> make_model(std::uint64_t seed) const override {
-    const auto vocabulary = static_cast<std::int64_t>(corpus_.vocabulary.size());
-    const double dropout = options_.dropout.value_or(info_.dropout);
-    const bool small = options_.size == Size::small;
-    if (is_xl()) {
-      libtorch::TransformerXLOptions o{.vocabulary = vocabulary, .dropout = dropout, .seed = seed};
-      if (small) {
-        o.width = 64;
-        o.heads = 4;
-        o.hidden = 128;
-        o.layers = 2;
-      }
-      return seeded(std::make_shared<libtorch::TransformerXL>(o), seed);
-    }
-    libtorch::EncoderOptions o{.vocabulary = vocabulary, .dropout = dropout, .seed = seed};
-    if (small) {
-      o.width = 32;
-      o.hidden = 32;
-    }
-    return seeded(std::make_shared<libtorch::EncoderModel>(o), seed);
+    std::shared_ptr<libtorch::Model> model =
+        parts_.make_model({.vocabulary = static_cast<std::int64_t>(corpus_.vocabulary.size()),
+                           .dropout = options_.dropout.value_or(info_.dropout),
+                           .seed = seed,
+                           .small = options_.size == Size::small});
+    model->reseed(seed, 0);
+    return model;
   }
 
   std::size_t batches() const override { return limited(train_->count(), options_.limit); }
@@ -147,12 +135,6 @@ class WordTask final : public Task {
     double loss = 0, weighted = 0, length = 0, count = 0;
   };
 
-  [[nodiscard]] bool is_xl() const { return info_.name == "wikitext2"; }
-  static std::shared_ptr<libtorch::Model> seeded(std::shared_ptr<libtorch::Model> model,
-                                                 std::uint64_t seed) {
-    model->reseed(seed, 0);
-    return model;
-  }
   static libtorch::Batch make_batch(const std::vector<text::TokenId>& tokens,
                                     const text::BatchPlan& plan, std::size_t i) {
     const auto length = static_cast<std::int64_t>(plan.chunk(i).length),
@@ -169,12 +151,35 @@ class WordTask final : public Task {
   }
 
   const TaskInfo& info_;
+  const TaskParts& parts_;
   TaskOptions options_;
   text::Corpus corpus_;
   std::optional<text::BatchPlan> train_, test_;
 };
 
 }  // namespace
+
+std::shared_ptr<libtorch::Model> make_encoder(const WordModelOptions& options) {
+  libtorch::EncoderOptions o{
+      .vocabulary = options.vocabulary, .dropout = options.dropout, .seed = options.seed};
+  if (options.small) {
+    o.width = 32;
+    o.hidden = 32;
+  }
+  return std::make_shared<libtorch::EncoderModel>(o);
+}
+
+std::shared_ptr<libtorch::Model> make_transformer_xl(const WordModelOptions& options) {
+  libtorch::TransformerXLOptions o{
+      .vocabulary = options.vocabulary, .dropout = options.dropout, .seed = options.seed};
+  if (options.small) {
+    o.width = 64;
+    o.heads = 4;
+    o.hidden = 128;
+    o.layers = 2;
+  }
+  return std::make_shared<libtorch::TransformerXL>(o);
+}
 
 std::unique_ptr<Task> open_word_task(const TaskInfo& info, const TaskOptions& options) {
   return std::make_unique<WordTask>(info, options);

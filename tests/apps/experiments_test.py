@@ -63,7 +63,7 @@ class Reproducibility(ExperimentsTest):
 
 class OwnExperiments(ExperimentsTest):
     def run_own(self, **keys):
-        self.good("run", self.file("own.json", {**SMALL, **keys}), "--out", self.out, "--no-svg")
+        self.good("run", self.file("own.json", {**SMALL, **keys}), "--out", self.out, "--no-svg", "--replace")
         summary = self.check_folder(os.path.join(self.out, "own"), runs={**SMALL, **keys}["seeds"])
         self.good("report", self.out, "--quiet", "--out", self.path("report.html"))
         self.assertTrue(read_json(self.out, "own", "figures.json")["figures"])
@@ -138,6 +138,48 @@ class OwnExperiments(ExperimentsTest):
         for method in ("sgd", "smgd-l1", "smgd-l2", "adam", "vclip"):
             self.run_own(objective={"name": "least-squares", "file": data}, noise={"name": "none"}, w0=0,
                          methods=[{"name": method}, {"name": "cclip", "eta": 0}])
+
+
+class NothingIsLost(ExperimentsTest):
+    def sections(self):
+        page = content(self.out, "index.html").decode()
+        data = page.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+        return [section["name"] for section in json.loads(data)["sections"]]
+
+    def test_the_page_lists_all_that_is_in_the_folder(self):
+        few = ("--seeds", 2, "--no-svg", "--quiet", "--out", self.out)
+        self.good("reproduce", "projection", "huber-ablation", *few)
+        self.good("run", self.file("own.json", SMALL), "--no-svg", "--quiet", "--out", self.out)
+        self.good("reproduce", "toy", *few)
+        self.assertEqual(self.sections(), ["toy", "projection", "huber-ablation", "own"])
+        os.remove(os.path.join(self.out, "index.html"))
+        self.good("report", self.out, "--quiet")
+        self.assertEqual(self.sections(), ["toy", "projection", "huber-ablation", "own"])
+
+    def test_a_page_of_others_stays(self):
+        os.mkdir(self.out)
+        page = self.file("out/index.html", "<p>my letters</p>")
+        own = self.file("own.json", SMALL)
+        for command in (("reproduce", "toy"), ("run", own)):
+            self.bad(r"out/index\.html is there already and is no report of medgrad", *command, "--out", self.out)
+        self.assertEqual((os.listdir(self.out), content(page)), (["index.html"], b"<p>my letters</p>"))
+        self.good("run", own, "--no-svg", "--quiet", "--out", self.path("other"))
+        os.replace(page, self.path("other", "index.html"))
+        self.bad("is no report of medgrad", "report", self.path("other"))
+        self.assertEqual(content(self.path("other"), "index.html"), b"<p>my letters</p>")
+
+    def test_results_with_other_settings_stay(self):
+        own = self.file("own.json", {**SMALL, "seeds": 5})
+        here = ("--no-svg", "--quiet", "--out", self.out)
+        self.good("run", own, *here)
+        before = self.bytes_of(self.out, "own")
+        self.bad(r"out/own holds results with another 'seeds' \(5, not 3\); --replace", "run", own, "--seeds", 3, *here)
+        self.bad("another 'seed'", "run", own, "--seed", 3, *here)
+        self.assertEqual(self.bytes_of(self.out, "own"), before)
+        self.good("run", own, *here)
+        self.assertEqual(self.bytes_of(self.out, "own"), before)
+        self.good("run", own, "--seeds", 3, "--replace", *here)
+        self.check_folder(os.path.join(self.out, "own"), runs=3)
 
 
 class Summaries(ExperimentsTest):

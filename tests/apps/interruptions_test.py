@@ -75,7 +75,7 @@ class Interruptions(ExperimentsTest):
         return self.kill_when(process, lambda: time.monotonic() - begin >= seconds)
 
     def test_a_run_that_is_killed_goes_on_where_it_was(self):
-        arguments = ("reproduce", "toy-long", "--seeds", self.SEEDS, "--no-svg", "--jobs", 2, "--out")
+        arguments = ("reproduce", "toy-long", "--seeds", self.SEEDS, "--no-svg", "--jobs", 2, "--replace", "--out")
         whole = self.path("whole")
         self.good(*arguments, whole, "--quiet")
         expected = self.bytes_of(whole, "toy-long")
@@ -121,9 +121,30 @@ class Interruptions(ExperimentsTest):
         os.makedirs(os.path.dirname(journal))
         with open(journal, "wb") as file:
             file.write(journal_bytes(header, tasks))
-        self.good("reproduce", "toy-long", "--seeds", 2, "--no-svg", "--out", self.out, "--quiet")
+        self.good("reproduce", "toy-long", "--seeds", 2, "--no-svg", "--replace", "--out", self.out, "--quiet")
         self.assertNotIn(b"123.5", content(self.out, "toy-long", "results.csv"))
         self.assertEqual(sorted(os.listdir(self.out)), ["index.html", "toy-long"])
+
+    def test_ctrl_c_says_what_is_kept(self):
+        arguments = ("reproduce", "projection", "toy-long", "--seeds", 10 * self.SEEDS, "--no-svg", "--jobs", 1, "--quiet",
+                     "--out")
+        journal = os.path.join(self.out, ".unfinished", "toy-long")
+        process = subprocess.Popen([MEDGRAD, *map(str, arguments), self.out], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        while process.poll() is None and not read_journal(journal)[1]:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGINT)
+        output, error = process.communicate(timeout=300)
+        if process.returncode == 0:
+            self.skipTest("this machine is done before it writes anything down")
+        self.assertEqual((process.returncode, output), (1, b""))
+        said = re.fullmatch(r"medgrad: stopped; projection is finished and in \S+/out, of toy-long (\d+) of (\d+) parts are "
+                            r"done, and the same command goes on from there\.\n", error.decode())
+        self.assertTrue(said, error)
+        self.assertEqual(int(said[1]), len(read_journal(journal)[1]))
+        self.assertEqual(int(said[2]), 11 * 10 * self.SEEDS)
+        self.assertEqual(sorted(os.listdir(self.out)), [".unfinished", "index.html", "projection"])
+        self.check_folder(os.path.join(self.out, "projection"))
 
     def test_other_data_are_another_experiment(self):
         data = self.file("data.csv", "1,2\n2,3\n3,5\n")

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -113,8 +114,17 @@ class Train(LanguageTest):
         whole = self.metrics("whole")
         self.assertLess(len(self.metrics("parts")), len(whole))
         self.bad("already has a run", *long, *parts)
-        self.good(*long, "--resume", *parts)
+        loud = [word for word in long if word != "--quiet"]
+        resumed = run(*loud, "--resume", *parts)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        begun = int(re.search(rb"^Going on from step (\d+) of 150\.$", resumed.stderr, re.MULTILINE)[1])
+        self.assertTrue(0 < begun < 150, begun)
+        self.assertNotIn(b"finished already", resumed.stdout)
         self.assertEqual(self.metrics("parts"), whole)
+        again = run(*loud, "--resume", *parts)
+        self.assertIn(b"# the run was finished already: 150 steps, ", again.stdout)
+        self.assertNotIn(b"tokens/s", again.stdout)
+        self.assertNotIn(b"Going on", again.stderr)
         self.assertEqual(content(self.path("parts/config.json")), content(self.path("whole/config.json")))
 
     def test_signals(self):
@@ -276,6 +286,28 @@ class Sweep(LanguageTest):
         self.assertEqual((config["seeds"], config["seed"]), (1, 9))
         self.assertEqual({row["n"] for row in summary["rows"]}, {1})
 
+    def test_rates_that_diverge_are_marked(self):
+        text = self.good(*SWEEP, "--rates", "0.1,1e6", "--extend", "0", "--seeds", "2", "--quiet", "--out", self.path("out"))
+        for row in csv_rows(text):
+            self.assertEqual((row["lr"], row["edge"]), ("0.1", "smallest"))
+        self.assertEqual(csv_rows(text)[0]["diverged"], "1e+06")
+        figures = json.loads(content(self.path("out/synthetic-sweep/figures.json")))["figures"]
+        self.assertEqual(figures[0]["panels"][0]["series"][0]["diverged"], [1e6])
+        _, summary, _ = self.results("out", "synthetic-sweep")
+        self.assertIn("SGD-M diverged at learning rate 1e+06.", summary["notes"])
+
+    def test_results_of_another_sweep_stay(self):
+        out = ("--quiet", "--steps", "1", "--out", self.path("out"))
+        self.good(*SWEEP, *out)
+        before = content(self.path("out/synthetic-sweep/results.csv"))
+        self.bad("holds results with another 'methods'; --replace", *SWEEP, "--methods", "adam", *out)
+        self.assertEqual(content(self.path("out/synthetic-sweep/results.csv")), before)
+        self.good(*SWEEP, *out)
+        config = self.path("out/synthetic-sweep/config.json")
+        self.good("run", config, "--threads", "1", "--no-svg", "--quiet", "--out", self.path("out"))
+        self.bad("holds results with another 'seed' ", "run", config, "--seed", "1", "--out", self.path("out"))
+        self.good(*SWEEP, "--methods", "adam", "--replace", *out)
+
     def test_mistakes_in_a_file(self):
         self.good(*SWEEP, "--quiet", "--steps", "1", "--out", self.path("out"))
         good = json.loads(content(self.path("out/synthetic-sweep/config.json")))
@@ -294,7 +326,8 @@ class Sweep(LanguageTest):
         runs = self.path("out/runs")
         code, output, error = self.stopped(*steps, *out, where=lambda: [
             os.path.join(runs, run, "metrics.jsonl") for run in (os.listdir(runs) if os.path.exists(runs) else ())])
-        self.assertEqual((code, output, error), (1, b"", "medgrad: stopped; run the same command again to continue.\n"))
+        self.assertEqual((code, output), (1, b""))
+        self.assertRegex(error, r"^medgrad: stopped; the runs are kept in \S+/out; run the same command again to continue\.\n$")
         self.assertEqual(os.listdir(self.path("out")), ["runs"])
         first = self.good(*steps, *out)
         when = {run: os.stat(os.path.join(runs, run, "metrics.jsonl")).st_mtime_ns for run in os.listdir(runs)}
@@ -426,6 +459,21 @@ class Reproduce(LanguageTest):
                 ("train-ptb", ("--jobs", "2", "--threads", "2"), "--jobs and --threads")):
             self.bad(sentence, "reproduce", name, *option, *out)
 
+    def test_synthetic_experiments_beside(self):
+        """One command runs all kinds, and each is what it is by itself."""
+        self.good("gradients", *SMALL, "--out", self.path("a"), "--quiet")
+        self.good("reproduce", "toy", "--seeds", "2", "--no-svg", "--quiet", "--out", self.path("a"))
+        self.good("reproduce", "projection", "--no-svg", "--quiet", "--out", self.path("a"))
+        both = [self.path(f"a/{name}/config.json") for name in ("gradients-synthetic", "toy", "projection")]
+        self.good("run", *both, "--no-svg", "--threads", "1", "--quiet", "--out", self.path("b"))
+        for name in ("gradients-synthetic", "toy", "projection"):
+            for file in ("config.json", "results.csv", "summary.json", "figures.json"):
+                self.assertEqual(content(self.path(f"a/{name}/{file}")), content(self.path(f"b/{name}/{file}")), (name, file))
+        self.good("run", both[1], both[2], both[0], "--seed", "5", "--no-svg", "--threads", "1", "--quiet", "--out", self.path("c"))
+        for name in ("gradients-synthetic", "toy"):
+            self.assertEqual(self.results("c", name)[0]["seed"], 5)
+        self.bad("--tau does not apply to toy", "reproduce", "fixed-ptb", "toy", "--tau", "0.1")
+
     def test_names(self):
         listed = json.loads(self.good("list", "experiments", "--format", "json"))["experiments"]
         language = [one["name"] for one in listed if "needs libtorch" in one["meaning"]]
@@ -434,10 +482,7 @@ class Reproduce(LanguageTest):
         tasks = [one["name"] for one in json.loads(self.good("list", "tasks", "--format", "json"))["tasks"]]
         self.assertLess({"ptb", "wikitext2", "squad"}, set(tasks))
         self.assertIn(b"--paper-scale", self.good("reproduce", "fixed-ptb", "--help"))
-        self.bad("'toy' is not about a language model", "reproduce", "fixed-ptb", "toy")
         self.bad("Did you mean 'fixed-ptb'", "reproduce", "fixed-ptp")
-        toy, fixed = (self.file(name + ".json", self.good("reproduce", name, "--print")) for name in ("toy", "fixed-ptb"))
-        self.bad("two commands", "run", toy, fixed)
         # A folder may be called like an experiment.
         self.bad("'toi' is not an experiment", "reproduce", "toi", "--out", "fixed-ptb")
 

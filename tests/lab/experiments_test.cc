@@ -13,6 +13,7 @@
 #include "lab/report/figure.h"
 #include "lab/runner.h"
 #include "lab/studies.h"
+#include "testing.h"
 
 namespace medgrad::lab {
 namespace {
@@ -34,33 +35,45 @@ TEST(Experiments, AllOfThemAreBuiltInUnderTheirNames) {
   std::set<std::string_view> names;
   for (const BuiltIn& one : built_in_experiments()) {
     names.insert(one.name);
-    const Experiment experiment = read_experiment(built_in(one.name), "x.json");
+    const Node document = built_in(one.name);
+    EXPECT_EQ(plain(*document.find("experiment")), one.name);
+    EXPECT_FALSE(plain(*document.find("title")).empty());
+    EXPECT_EQ(needs_libtorch(document), one.needs_libtorch) << one.name;
+    if (one.needs_libtorch) continue;  // reading it is for src/language
+    const Experiment experiment = read_experiment(document, "x.json");
     EXPECT_EQ(experiment.name, one.name);
     EXPECT_NE(experiment.title, one.name);
     EXPECT_FALSE(experiment.description.empty());
-    EXPECT_GT(experiment.study->tasks(), 0U);
+    EXPECT_NE(experiment.findings, nullptr) << one.name;
+    EXPECT_GT(testing::tasks_of(experiment), 0U);
   }
-  for (const char* name :
-       {"moments", "projection", "toy", "toy-small-tau", "toy-long", "toy-skewed",
-        "least-squares-s1", "least-squares-s2", "least-squares-s3", "huber-ablation", "rates"})
+  for (const char* name : {"moments", "projection", "toy", "toy-small-tau", "toy-long",
+                           "toy-skewed", "least-squares-s1", "least-squares-s2", "least-squares-s3",
+                           "huber-ablation", "rates", "fixed-ptb", "train-ptb"})
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_THROW((void)find_built_in("toi"), Error);
 }
 
-// Those on language models are known by name and title; reading them is for src/language.
-TEST(Experiments, LanguageExperimentsAreListed) {
-  EXPECT_FALSE(language_experiments().empty());
-  for (const BuiltIn& one : language_experiments()) {
-    const Node document = built_in(one.name);
-    EXPECT_EQ(plain(*document.find("experiment")), one.name);
-    EXPECT_FALSE(plain(*document.find("title")).empty());
-    EXPECT_TRUE(is_language_experiment(one.name));
-    EXPECT_TRUE(is_language_experiment(document));
-  }
-  EXPECT_TRUE(is_language_experiment("fixed-ptb"));
-  EXPECT_FALSE(is_language_experiment("toy"));
-  EXPECT_FALSE(is_language_experiment(built_in("toy")));
-  EXPECT_FALSE(is_language_experiment(built_in("moments")));
+// Claims are those that a file declares, whatever the experiment is called.
+TEST(Experiments, FindingsAreDeclared) {
+  const auto claims = [](const Node& document) {
+    std::vector<std::string> found;
+    for (const Claim& claim : run(document).claims) found.push_back(claim.claim);
+    return found;
+  };
+  const Node toy = small("toy");
+  const std::vector<std::string> expected = claims(toy);
+  EXPECT_EQ(expected.size(), 4U);
+  EXPECT_EQ(claims(with(toy, {{"experiment", "\"mine\""}})), expected);
+  Node without = toy;
+  std::erase_if(std::get<Node::Object>(without.value),
+                [](const auto& entry) { return entry.first == "findings"; });
+  EXPECT_EQ(claims(without), std::vector<std::string>{});
+  EXPECT_EQ(claims(with(toy, {{"findings", "\"toy-skewed\""}})).size(), 1U);
+  EXPECT_EQ(medgrad::testing::message_of([&] {
+              (void)read_experiment(with(toy, {{"findings", "\"toi\""}}), "x.json");
+            }),
+            "x.json:1: 'findings' is 'toi'; the nearest that is known is 'toy'.");
 }
 
 TEST(Experiments, ResultsFromElsewhereAreWrittenToo) {
@@ -90,28 +103,17 @@ TEST(Experiments, ResultsFromElsewhereAreWrittenToo) {
             std::string::npos);
   // What is no result folder is told before anything is run.
   (void)out.file("results/file", "text");
-  EXPECT_THROW((void)open_folders(out / "results", {"file"}), Error);
+  EXPECT_THROW((void)open_folders({{"file", "{}"}}, {.out = out / "results"}), Error);
 }
 
-// What is drawn and claimed is found by an experiment's name, but a name promises nothing of what
-// was measured.
+// Findings can be declared for any experiment, whatever it measures.
 TEST(Experiments, FindingsStandAnyResults) {
-  const char* const names[] = {"moments",
-                               "projection",
-                               "toy",
-                               "toy-skewed",
-                               "toy-small-tau",
-                               "least-squares-s1",
-                               "least-squares-s2",
-                               "least-squares-s3",
-                               "least-squares",
-                               "huber-ablation",
-                               "rates",
-                               "own"};
   for (const BuiltIn& one : built_in_experiments()) {
-    for (const char* name : names) {
-      SCOPED_TRACE(std::string(one.name) + " called " + name);
-      const Results results = run(with(small(one.name), {{"experiment", json(name).dump()}}));
+    if (one.needs_libtorch) continue;
+    for (const Findings& findings : synthetic_catalogue().findings) {
+      SCOPED_TRACE(std::string(one.name) + " with " + std::string(findings.name));
+      const Results results =
+          run(with(small(one.name), {{"findings", json(findings.name).dump()}}));
       const json summary = json::parse(summary_json(results));
       EXPECT_FALSE(summary["rows"].empty());
       EXPECT_FALSE(results.figures.empty());
@@ -125,6 +127,7 @@ TEST(Experiments, FindingsStandAnyResults) {
 // The same where every run of every method diverges, and where there is one method, point or run.
 TEST(Experiments, FindingsStandDivergenceAndSmallGrids) {
   for (const BuiltIn& one : built_in_experiments()) {
+    if (one.needs_libtorch) continue;
     SCOPED_TRACE(one.name);
     Node document = small(one.name);
     if (one.name != "projection" && one.name != "moments") {

@@ -42,6 +42,7 @@ Figure everything() {
                           .low = {0.25, 1e-300, -kInf},
                           .high = {1e300, 2, kNaN},
                           .se = {0.125, 0, 1},
+                          .diverged = {2, 3},
                           .median = {0.5, 1, kInf},
                           .lower = {0.25, kNaN, 2},
                           .upper = {3, 4, kInf},
@@ -109,6 +110,7 @@ TEST(Figure, ComesBackFromJson) {
   expect_same(was.series[0].low, panel.series[0].low);
   expect_same(was.series[0].high, panel.series[0].high);
   expect_same(was.series[0].se, panel.series[0].se);
+  expect_same(was.series[0].diverged, panel.series[0].diverged);
   EXPECT_EQ(panel.series[1].style, SeriesStyle::dashed);
   EXPECT_TRUE(after.panels[1].equal_aspect);
   EXPECT_EQ(after.panels[1].series[0].style, SeriesStyle::area);

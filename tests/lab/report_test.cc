@@ -187,6 +187,25 @@ TEST(Gnuplot, DrawsEvenWhatIsStrange) {
   EXPECT_TRUE(content(folder / "strange.pdf").starts_with("%PDF-"));
 }
 
+TEST(Gnuplot, MarksWhereRunsDiverged) {
+  const TemporaryFolder folder;
+  Figure figure{.id = "a", .title = "", .caption = "", .panels = {{.id = "p", .title = ""}}};
+  figure.panels[0].series = {{.name = "VClip", .key = "vclip", .x = {1, 2, 3}, .y = {1, 2, NAN}}};
+  const auto crosses = [&] {
+    const std::string problem = write_svg({&figure, 1}, folder / "");
+    const std::string svg = content(folder / "a.svg");
+    std::size_t count = 0;
+    for (std::size_t at = svg.find("×"); at != std::string::npos; at = svg.find("×", at + 1))
+      ++count;
+    return problem.empty() ? std::to_string(count) : problem;
+  };
+  const std::string none = crosses();
+  if (none.find("not installed") != std::string::npos) GTEST_SKIP() << none;
+  EXPECT_EQ(none, "0");
+  figure.panels[0].series[0].diverged = {2, 3, NAN};
+  EXPECT_EQ(crosses(), "2");
+}
+
 TEST(Gnuplot, DrawsIntoAnyFolder) {
   const TemporaryFolder folder;
   const Figure figure{.id = "a", .title = "", .caption = "", .panels = {{.id = "p", .title = ""}}};

@@ -44,14 +44,22 @@ TEST(Stats, SmallSamples) {
   EXPECT_DOUBLE_EQ(two.se, 2);  // sd = sqrt(8), over sqrt(2)
 }
 
-TEST(Stats, DivergedRunsCountNowhereElse) {
+TEST(Stats, DivergedRunsAreLeftOutOrInfinite) {
   const Stats some = stats({kNaN, 2, kNaN, 4, 9});
   EXPECT_EQ(some.n, 3U);
   EXPECT_EQ(some.diverged, 2U);
   EXPECT_EQ(some.median, 4);
   EXPECT_DOUBLE_EQ(some.mean, 5);
   EXPECT_DOUBLE_EQ(some.se, std::sqrt((9 + 1 + 16) / 2.0 / 3.0));
+  // In comparisons they are the largest values there are.
+  EXPECT_EQ(some.mean_of_all(), kInf);
+  EXPECT_EQ(some.max_of_all(), kInf);
+  EXPECT_EQ(some.quantiles.middle, 9);
+  EXPECT_EQ(stats({kNaN, 2, 4, 9}).quantiles.middle, 6.5);
+  EXPECT_EQ(stats({kNaN, 2, kNaN, 4}).quantiles.middle, kInf);
+  EXPECT_EQ(stats({5, 1, 2}).quantiles.middle, 2);
   const Stats all = stats({kNaN, kNaN});
+  EXPECT_EQ(all.quantiles.middle, kInf);
   EXPECT_EQ(all.n, 0U);
   EXPECT_EQ(all.diverged, 2U);
   EXPECT_TRUE(std::isnan(all.mean) && std::isnan(all.max));

@@ -32,7 +32,11 @@ inline Node built_in(std::string_view name) {
 }
 
 inline Results run(Node document, ThreadPool* pool = nullptr) {
-  return run_experiment(read_experiment(std::move(document), "test.json"), pool);
+  return run_experiment(read_experiment(std::move(document), "test.json"), {.pool = pool}).results;
+}
+// The study of a kind that is made of tasks.
+inline std::size_t tasks_of(const Experiment& experiment) {
+  return dynamic_cast<const TaskStudy&>(*experiment.study).tasks();
 }
 inline Results run(std::string_view text) { return run(parse_document(text, "test.json")); }
 

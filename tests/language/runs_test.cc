@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 
 #include "io/temporary_folder.h"
 #include "lab/findings/lookup.h"
+#include "lab/runner.h"
 #include "language/experiments.h"
 #include "language/run_results.h"
 #include "language/train_study.h"
@@ -30,6 +32,12 @@ FinishedRun made(const std::string& word, double lr, std::uint64_t seed, double 
                             {1, 10, {{"training_loss", loss}, {"valid_ppl", 100 * loss}}}};
   run.result.diverged = diverged;
   return run;
+}
+
+lab::Results judged_results(const Task& task, const std::vector<FinishedRun>& runs) {
+  lab::Results results = results_of(task, "mine", runs);
+  add_statements(task.info(), results);
+  return results;
 }
 
 TEST(Sweep, ChoosesByTheMeanOverSeeds) {
@@ -68,7 +76,7 @@ TEST(Sweep, GrowsTheGridAndGoesOn) {
   for (std::size_t i = 0; i < runs.size(); ++i)
     EXPECT_EQ(again[i].final_loss(), runs[i].final_loss());
 
-  const lab::Results results = results_of(*task, "mine", runs, true);
+  const lab::Results results = judged_results(*task, runs);
   ASSERT_EQ(results.groups.size(), 3U);
   EXPECT_EQ(results.groups[0].method, "SGD-M");
   EXPECT_EQ(results.groups[0].last().mean, runs.back().final_loss());
@@ -160,7 +168,7 @@ TEST(Sweep, StopsAndGoesOn) {
   std::atomic<bool> stop = false;
   options.stop = &stop;
   options.progress = [&](const RunKey&, const TrainingProgress& p) { stop = p.step == 3; };
-  EXPECT_THROW((void)run_once(*task, key, options), Interrupted);
+  EXPECT_THROW((void)run_once(*task, key, options), lab::Interrupted);
   stop = false;
   options.progress = {};
   EXPECT_EQ(run_once(*task, key, options).final_loss(), whole.final_loss());
@@ -172,7 +180,7 @@ TEST(RunResults, CheckThePapersStatements) {
   const std::vector<FinishedRun> runs = {made("sgd-m", 1, 0, 6), made("vclip", 1, 0, 5.5),
                                          made("cclip", 1, 0, 6.5), made("adam", 0.001, 0, 5),
                                          made("clipped-sgd", 1, 0, 1, true)};
-  const lab::Results results = results_of(*task, "mine", runs, true);
+  const lab::Results results = judged_results(*task, runs);
   ASSERT_EQ(results.claims.size(), 3U);
   for (const lab::Claim& claim : results.claims) EXPECT_EQ(claim.holds, true) << claim.claim;
   EXPECT_NE(results.notes.front().find("clipped-SGD 1 (1 diverged)"), std::string::npos)
@@ -186,8 +194,7 @@ TEST(RunResults, ClaimsNeedTheirMethods) {
                               questions = open_task("synthetic-questions", {.size = Size::small});
   const auto judged = [](const Task& task, const std::vector<FinishedRun>& runs) {
     Holds holds;
-    for (const lab::Claim& claim : results_of(task, "mine", runs, true).claims)
-      holds.push_back(claim.holds);
+    for (const lab::Claim& claim : judged_results(task, runs).claims) holds.push_back(claim.holds);
     return holds;
   };
   constexpr std::nullopt_t unknown = std::nullopt;
@@ -210,6 +217,80 @@ TEST(RunResults, ClaimsNeedTheirMethods) {
   EXPECT_EQ(judged(*questions, {made("sgd-m", 1, 0, 5.2)}), (Holds{unknown, unknown, unknown}));
 }
 
+// One seed of five that trains well does not make up for four that diverged.
+TEST(RunResults, ADivergedSeedIsInfinite) {
+  const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small});
+  std::vector<FinishedRun> runs;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    runs.push_back(made("sgd-m", 1, seed, 6));
+    FinishedRun vclip = made("vclip", 1, seed, 3);
+    if (seed > 0) {
+      vclip.result.evaluations.pop_back();
+      vclip.result.diverged = true;
+    }
+    runs.push_back(vclip);
+  }
+  lab::Results results = judged_results(*task, runs);
+  EXPECT_EQ(results.claims[0].holds, false) << results.claims[0].evidence;
+  EXPECT_EQ(results.claims[0].evidence,
+            "final training loss infinite (vclip, 4 of 5 seeds diverged) and 6 (sgd-m).");
+  const lab::Group* const loss = lab::find(results, "vclip", "training_loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_EQ(loss->last().mean, 3);
+  EXPECT_EQ(loss->last().diverged, 4U);
+  // All of them: no comparison, and still no number after the last step.
+  runs[1].result.diverged = true;
+  runs[1].result.evaluations.pop_back();
+  results = judged_results(*task, runs);
+  EXPECT_EQ(lab::find(results, "vclip", "training_loss")->last().n, 0U);
+  EXPECT_EQ(results.claims[0].holds, false);
+}
+
+// A run that diverges later has its evaluations up to there.
+TEST(RunResults, GoodEvaluationsOfADivergedRunStay) {
+  const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small});
+  const auto evaluation = [](std::size_t epoch, double loss) {
+    return Evaluation{epoch, 10 * epoch, {{"training_loss", loss}, {"valid_ppl", loss}}};
+  };
+  // In a step after the second epoch, and in the evaluation after it.
+  FinishedRun by_step{{parse_method("vclip"), 1, 0}, {}}, by_evaluation = by_step, whole = by_step;
+  by_step.result = {.evaluations = {evaluation(0, 9), evaluation(1, 5), evaluation(2, 4)},
+                    .steps = 23,
+                    .diverged = true};
+  by_evaluation.key.seed = 1;
+  by_evaluation.result = {.evaluations = {evaluation(0, 9), evaluation(1, 5), evaluation(2, 19)},
+                          .steps = 20,
+                          .diverged = true};
+  whole.key.seed = 2;
+  whole.result = {
+      .evaluations = {evaluation(0, 9), evaluation(1, 5), evaluation(2, 4), evaluation(3, 3)},
+      .steps = 30};
+  const auto curve = [&](const std::vector<FinishedRun>& runs) {
+    return *lab::find(results_of(*task, "mine", runs), "vclip", "training_loss");
+  };
+  const auto counts = [](const lab::Group& group) {
+    std::vector<std::size_t> n;
+    for (const lab::Stats& s : group.stats) n.push_back(s.n);
+    return n;
+  };
+  using Sizes = std::vector<std::size_t>;
+  const lab::Group all = curve({by_step, by_evaluation, whole});
+  EXPECT_EQ(all.steps, (Sizes{0, 10, 20, 30}));
+  EXPECT_EQ(counts(all), (Sizes{3, 3, 2, 1}));
+  EXPECT_EQ(all.stats[2].mean, 4);
+  const lab::Group one = curve({by_step});
+  EXPECT_EQ(one.steps, (Sizes{0, 10, 20, 23}));
+  EXPECT_EQ(counts(one), (Sizes{1, 1, 1, 0}));
+  const lab::Group other = curve({by_evaluation});
+  EXPECT_EQ(other.steps, (Sizes{0, 10, 20}));
+  EXPECT_EQ(counts(other), (Sizes{1, 1, 0}));
+  // The figure shows what there is of them, and where it ended.
+  const lab::Results results = results_of(*task, "mine", {by_step});
+  const lab::Series& drawn = results.figures.front().panels.front().series.front();
+  EXPECT_EQ(drawn.y[2], 4);
+  EXPECT_EQ(drawn.diverged, std::vector<double>{23});
+}
+
 // config.json of a sweep is an experiment that gives the same again, config.json included.
 TEST(RunResults, ASweepCanBeRunAgain) {
   const std::unique_ptr<Task> task = open_task(
@@ -229,10 +310,10 @@ TEST(RunResults, ASweepCanBeRunAgain) {
   const std::vector<FinishedRun> runs = sweep(*task, grid, options);
   const lab::Results results = sweep_results(*task, "mine", runs);
   const std::string config = sweep_config(*task, "mine", grid, options.base, runs);
-  const LanguageExperiment experiment =
-      read_language_experiment(lab::parse_document(config, "config.json"), "config.json");
+  const lab::Experiment experiment =
+      lab::read_experiment(lab::parse_document(config, "config.json"), "config.json", catalogue());
   EXPECT_EQ(experiment.name, "mine");
-  const lab::Finished again = experiment.run({.work = path_of(other)});
+  const lab::Finished again = lab::run_experiment(experiment, {.work = path_of(other)});
   EXPECT_EQ(again.config, config);
   EXPECT_EQ(lab::results_csv(again.results), lab::results_csv(results));
   EXPECT_EQ(lab::summary_json(again.results), lab::summary_json(results));
@@ -261,6 +342,10 @@ TEST(RunResults, SweepsHaveAGroupPerRate) {
   ASSERT_EQ(panel.series.size(), 2U);
   EXPECT_EQ(panel.series[0].x, (std::vector<double>{0.316, 1, 3.16}));
   EXPECT_TRUE(std::isnan(panel.series[0].y[2]));
+  EXPECT_EQ(panel.series[0].diverged, std::vector<double>{3.16});
+  EXPECT_TRUE(panel.series[1].diverged.empty());
+  EXPECT_NE(std::ranges::find(results.notes, "VClip diverged at learning rate 3.16."),
+            results.notes.end());
   const lab::Results wide =
       sweep_results(*task, "mine", {made("vclip", 1, 0, 0.5), made("vclip", 10, 0, 6)});
   EXPECT_TRUE(wide.figures.front().panels.front().y.log);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "language/made_up.h"
+#include "language/parts.h"
 #include "medgrad/error.h"
 
 namespace medgrad::language {
@@ -90,6 +91,19 @@ TEST(Training, LearnsSomething) {
   EXPECT_LT(score(result.evaluations.back().scores, "training_loss"),
             score(result.evaluations.front().scores, "training_loss") - 0.5);
   EXPECT_NEAR(score(result.evaluations.front().scores, "training_loss"), std::log(2000), 0.5);
+}
+
+// What the paper did, and what a task is made of, are two tables with the same names.
+TEST(Task, EveryOneHasItsParts) {
+  for (const TaskInfo& info : tasks()) {
+    const TaskParts& parts = parts_of(info.name);
+    EXPECT_EQ(parts.task, info.name);
+    EXPECT_FALSE(info.validation.empty());
+    EXPECT_FALSE(info.statements.empty());
+    if (!parts.data_set.empty()) {
+      EXPECT_EQ(text::data_set(parts.data_set).name, parts.data_set);
+    }
+  }
 }
 
 TEST(Task, ShufflesQuestionsBySeedAndEpoch) {

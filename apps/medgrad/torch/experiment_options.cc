@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/text.h"
+#include "lab/experiments.h"
 #include "language/gradient_settings.h"
 #include "language/method.h"
 #include "medgrad/error.h"
@@ -148,15 +149,23 @@ const std::string* ExperimentOptions::given(std::string_view option) const {
 }
 
 void ExperimentOptions::apply(Node& document, const Common& common) const {
+  if (document.object() == nullptr) return;  // reading it will say what is wrong
   const std::string kind = text_of(document, "kind");
-  if (kind != "gradients" && kind != "training") return;  // reading it will say what is wrong
+  const bool synthetic = !lab::needs_libtorch(document);
+  // Projections have no chance in them, and moments count trials.
+  const bool has_seeds = !synthetic || kind.empty() || kind == "trajectories";
   for (const Setting& setting : kSettings) {
     const std::string* const text = given(setting.option);
-    if (text == nullptr) continue;
-    const std::optional<Form>& form = kind == "training" ? setting.training : setting.gradients;
+    const bool is_seeds = std::string_view(setting.option) == "--seeds";
+    if (text == nullptr || (is_seeds && !has_seeds)) continue;
+    const std::optional<Form> none;
+    const std::optional<Form>& form = kind == "gradients"              ? setting.gradients
+                                      : kind == "training" || is_seeds ? setting.training
+                                                                       : none;
     if (!form)
       throw Error(std::string(setting.option) + " does not apply to " +
-                  text_of(document, "experiment") + ", an experiment of the kind '" + kind + "'.");
+                  text_of(document, "experiment") + ", an experiment of the kind '" +
+                  (kind.empty() ? "trajectories" : kind) + "'.");
     language::put(document, setting.key, form->read(setting.option, *text));
   }
   if (!common.seed.empty()) language::put(document, "seed", whole<0>("--seed", common.seed));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "command.h"
+#include "experiment_run.h"
 #include "lab/document.h"
 
 namespace medgrad::app {
@@ -23,8 +24,8 @@ class LanguageExperiments : public Command {
   void run_all(const std::vector<NamedDocument>& documents, const Common& common) const;
 
  private:
-  std::string command_, out_ = "results", memory_ = "2.5";
-  bool pdf_ = false, no_svg_ = false;
+  std::string command_, memory_ = "2.5";
+  ExperimentRun run_;
 };
 
 }  // namespace medgrad::app

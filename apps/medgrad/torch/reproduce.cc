@@ -49,9 +49,6 @@ class Reproduce final : public LanguageExperiments {
         std::cout << one.text;
         continue;
       }
-      if (!lab::is_language_experiment(name))
-        throw Error(std::string("'").append(name).append(
-            "' is not about a language model; run it separately."));
       const std::string file = std::string(name).append(".json");
       lab::Node document = lab::parse_document(one.text, file);
       if (paper_scale_) document = language::at_paper_scale(std::move(document));

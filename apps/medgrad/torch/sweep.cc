@@ -12,6 +12,7 @@
 #include "language/runs.h"
 #include "language/train_study.h"
 #include "medgrad/error.h"
+#include "stop.h"
 #include "text.h"
 #include "torch/commands.h"
 #include "torch/progress.h"
@@ -31,8 +32,8 @@ class Sweep final : public Command {
         .append(wrapped("Rates are 10^(j/2), around the paper's unless --rates says otherwise; "
                         "where a method's best rate is at the edge of the grid, the grid grows "
                         "there. The best rate has the smallest final training loss, averaged over "
-                        "the seeds. One row per method is printed, at its best rate; results.csv "
-                        "has every rate. Run the same command again to continue a sweep that was "
+                        "the seeds. One row per method is printed, at its best rate, with the "
+                        "rates at which it diverged; results.csv has every rate. Run the same command again to continue a sweep that was "
                         "stopped.",
                         0))
         .append("\n");
@@ -47,6 +48,7 @@ class Sweep final : public Command {
     options.value("--extend", extend_, "N", "add at most N rates per method (default 6)");
     run_.declare(options, "1");
     options.value("--out", out_, "DIR", "where to write runs and report (default: sweeps/TASK)");
+    options.flag("--replace", replace_, "put results in the place of those with other settings");
   }
 
   void start(std::vector<std::string> arguments) override {
@@ -68,8 +70,14 @@ class Sweep final : public Command {
                       out = out_.empty() ? "sweeps/" + task_.name() : out_;
     options.folder = out;
     const bool was_there = std::filesystem::exists(out);
+    const lab::RunOptions place{
+        .out = out,
+        .replace = replace_,
+        .command = command_,
+        .warn = [&](const std::string& sentence) { warn(common, sentence); }};
     // Better now than after hours.
-    std::vector<lab::ResultFolder> folders = lab::open_folders(out, {name});
+    std::vector<lab::ResultFolder> folders = lab::open_folders(
+        {{name, language::sweep_config(*task, name, sweep, options.base, {})}}, place);
     if (!common.quiet) std::cerr << task->description() << "\n";
     std::vector<language::FinishedRun> runs;
     try {
@@ -79,8 +87,9 @@ class Sweep final : public Command {
         bar.show(p, label(key));
       };
       runs = language::sweep(*task, sweep, options);
-    } catch (const language::Interrupted&) {
-      throw std::runtime_error("stopped; run the same command again to continue.");
+    } catch (const lab::Interrupted&) {
+      throw std::runtime_error("stopped; the runs are kept in " + out +
+                               "; run the same command again to continue.");
     } catch (...) {
       folders.clear();
       std::error_code ignored;
@@ -90,10 +99,7 @@ class Sweep final : public Command {
     const lab::Results results = language::sweep_results(*task, name, runs);
     print(*task, sweep, runs, results);
     lab::write_results({{results, language::sweep_config(*task, name, sweep, options.base, runs)}},
-                       std::move(folders),
-                       {.out = out, .command = command_, .warn = [&](const std::string& sentence) {
-                          warn(common, sentence);
-                        }});
+                       std::move(folders), place);
     std::cout << "# runs and report: " << out << "\n";
   }
 
@@ -147,6 +153,17 @@ class Sweep final : public Command {
     return all;
   }
 
+  // The rates at which a run has diverged, with spaces between them.
+  static std::string diverged_at(const std::vector<language::FinishedRun>& runs,
+                                 const language::Method& method) {
+    std::set<double> rates;
+    for (const language::FinishedRun& run : runs)
+      if (run.key.method.word == method.word && run.result.diverged) rates.insert(run.key.lr);
+    std::string text;
+    for (const double lr : rates) text += (text.empty() ? "" : " ") + number(lr);
+    return text;
+  }
+
   static std::string label(const language::RunKey& key) {
     return key.method.word + ", lr " + number(key.lr) + ", seed " + std::to_string(key.seed);
   }
@@ -154,13 +171,14 @@ class Sweep final : public Command {
   // One row per method, at its best rate.
   static void print(const language::Task& task, const language::SweepOptions& sweep,
                     const std::vector<language::FinishedRun>& runs, const lab::Results& results) {
-    const std::string score = language::validation_score(task.info());
-    std::cout << "method,lr,training_loss," << score << ",edge\n";
+    const std::string score(task.info().validation);
+    std::cout << "method,lr,training_loss," << score << ",edge,diverged\n";
     std::string remarks;
     for (const language::Method& method : sweep.methods) {
       const double best = language::best_rate(runs, method.word);
+      const std::string diverged = diverged_at(runs, method);
       if (std::isnan(best)) {
-        std::cout << method.word << ",,diverged,,\n";
+        std::cout << method.word << ",,diverged,,," << diverged << "\n";
         remarks += "# " + method.word + " diverged at every rate tried.\n";
         continue;
       }
@@ -176,7 +194,7 @@ class Sweep final : public Command {
       for (const std::string& name : {std::string("training_loss"), score})
         std::cout << ","
                   << number(lab::mean_of(results, method.label, "final_" + name, {{"lr", best}}));
-      std::cout << "," << edge << "\n";
+      std::cout << "," << edge << "," << diverged << "\n";
     }
     std::cout << remarks;
   }
@@ -186,6 +204,7 @@ class Sweep final : public Command {
   RunChoice run_;
   std::string methods_ = "sgd-m,clipped-sgd,vclip,cclip,adam", rates_, seeds_ = "1", extend_ = "6",
               out_, command_;
+  bool replace_ = false;
 };
 
 }  // namespace

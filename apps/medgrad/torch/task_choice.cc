@@ -1,7 +1,5 @@
 #include "torch/task_choice.h"
 
-#include <csignal>
-
 #include "core/text.h"
 #include "medgrad/error.h"
 #include "medgrad/torch/runtime.h"
@@ -10,13 +8,6 @@
 
 namespace medgrad::app {
 namespace {
-
-std::atomic<bool> g_stop = false;  // NOLINT: signal handlers have nothing but globals
-
-void on_signal(int signal) {
-  g_stop = true;
-  std::signal(signal, SIG_DFL);
-}
 
 // 0 where it was not given.
 std::size_t count(const char* option, const std::string& text, std::uint64_t min) {
@@ -55,14 +46,6 @@ Schedule schedule_of(const char* option, const std::string& text, std::span<Shor
 }
 
 }  // namespace
-
-const std::atomic<bool>& stop_requested() {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  // A terminal that goes away; under nohup it is to be ignored.
-  if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
-  return g_stop;
-}
 
 void TaskChoice::declare(Options& options) {
   options.argument("TASK", name_, "one of the tasks below");

@@ -1,7 +1,6 @@
 // The options that all commands on a task have.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,8 +37,5 @@ class RunChoice {
                                             checkpoint_every_ = "100", log_every_ = "10";
   bool per_tensor_ = false;
 };
-
-// Ctrl-C, SIGTERM and SIGHUP from now on set this, once; a second one ends the program as usual.
-[[nodiscard]] const std::atomic<bool>& stop_requested();
 
 }  // namespace medgrad::app

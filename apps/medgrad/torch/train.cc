@@ -9,6 +9,7 @@
 #include "language/method.h"
 #include "language/training.h"
 #include "medgrad/error.h"
+#include "stop.h"
 #include "text.h"
 #include "torch/commands.h"
 #include "torch/progress.h"
@@ -54,8 +55,15 @@ class Train final : public Command {
     language::TrainingResult result;
     {
       StepBar bar(common);
+      bool told = common.quiet || !resume_;
       result = language::train(
-          *task, options, [&](const language::TrainingProgress& p) { bar.show(p); },
+          *task, options,
+          [&](const language::TrainingProgress& p) {
+            if (!told && p.step < p.steps)
+              std::cerr << "Going on from step " << p.step << " of " << p.steps << ".\n";
+            told = true;
+            bar.show(p);
+          },
           &stop_requested());
     }
     print(result, options);
@@ -90,9 +98,12 @@ class Train final : public Command {
       std::cout << "\n";
     }
     if (result.diverged) std::cout << "# diverged after " << result.steps << " steps\n";
-    std::cout << "# " << result.steps << " steps, " << std::lround(result.tokens_per_second)
-              << " tokens/s, " << duration(result.seconds) << "; run: " << options.folder.string()
-              << "\n";
+    const bool idle = result.steps == result.first_step && !result.diverged && !result.interrupted;
+    std::cout << "# " << (idle ? "the run was finished already: " : "") << result.steps
+              << " steps, ";
+    if (result.tokens_per_second > 0)
+      std::cout << std::lround(result.tokens_per_second) << " tokens/s, ";
+    std::cout << duration(result.seconds) << "; run: " << options.folder.string() << "\n";
   }
 
   TaskChoice task_;

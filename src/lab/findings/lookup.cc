@@ -22,12 +22,13 @@ const Group* find(const Results& results, std::string_view method, std::string_v
 double mean_of(const Results& results, std::string_view method, std::string_view metric,
                Where where) {
   const Group* group = find(results, method, metric, where);
-  return group == nullptr ? std::numeric_limits<double>::quiet_NaN() : group->last().mean;
+  return group == nullptr ? std::numeric_limits<double>::quiet_NaN() : group->last().mean_of_all();
 }
 double median_of(const Results& results, std::string_view method, std::string_view metric,
                  Where where) {
   const Group* group = find(results, method, metric, where);
-  return group == nullptr ? std::numeric_limits<double>::quiet_NaN() : group->last().median;
+  return group == nullptr ? std::numeric_limits<double>::quiet_NaN()
+                          : group->last().quantiles.middle;
 }
 
 std::vector<double> values_on(const Results& results, std::string_view axis) {

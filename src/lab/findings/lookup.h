@@ -19,9 +19,11 @@ using Where = std::initializer_list<std::pair<std::string_view, double>>;
 // named axes; nullptr where there is none.
 [[nodiscard]] const Group* find(const Results& results, std::string_view method,
                                 std::string_view metric, Where where = {});
-// The mean of the group after the last step; NaN where there is none.
+// The mean of the group after the last step, infinite where a run has diverged; NaN where there is
+// none.
 [[nodiscard]] double mean_of(const Results& results, std::string_view method,
                              std::string_view metric, Where where = {});
+// The median, of which diverged runs are the largest values.
 [[nodiscard]] double median_of(const Results& results, std::string_view method,
                                std::string_view metric, Where where = {});
 // The values on an axis, in the order of their first appearance.

@@ -102,6 +102,7 @@ void write(Writer& to, const Series& series) {
   to.field("median", series.median);
   to.field("lower", series.lower);
   to.field("upper", series.upper);
+  to.field("diverged", series.diverged);
 }
 
 void write(Writer& to, const HeatMap& heat) {
@@ -246,6 +247,7 @@ Series read_series(const Reader& from) {
   series.lower = from.numbers("lower");
   series.upper = from.numbers("upper");
   series.shade = from.number("shade");
+  series.diverged = from.numbers("diverged");
   const std::size_t n = series.x.size();
   if (series.y.size() != n) from.fail("y", "as long as x");
   if (series.low.size() != series.high.size()) from.fail("high", "as long as low");

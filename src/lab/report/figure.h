@@ -42,6 +42,7 @@ struct Series {
   std::vector<double> x = {}, y = {};
   std::vector<double> low = {}, high = {};  // a band from minimum to maximum; empty or as long as x
   std::vector<double> se = {};              // standard errors of y; empty or as long as x
+  std::vector<double> diverged = {};        // x where runs diverged: crosses at the top
   // Where y is the mean of runs: their median, 10 % and 90 % quantile; empty or as long as x.
   std::vector<double> median = {}, lower = {}, upper = {};
   // In a family of curves with one key, as for growing 1/alpha: from 0, the palest, to 1, the

@@ -169,8 +169,20 @@ class Script {
       data(out, name, series, shown);
       const Dash dash = dash_of(looks_.at(series.key), series.style, series.shade);
       plot(bands, dash == Dash::solid ? solid : dashed, name, series, shown);
+      crosses(out, series);
     }
     out += "plot " + bands + solid + dashed + "NaN notitle\n";
+  }
+
+  // Where runs diverged, at the top.
+  void crosses(std::string& out, const Series& series) const {
+    for (const double x : series.diverged) {
+      if (!std::isfinite(x)) continue;
+      out += "set label '×' at ";
+      number(out, x);
+      out += ", graph 0.96 center front tc rgb '" + colour_of(looks_.at(series.key), series.shade) +
+             "'\n";
+    }
   }
 
   static void data(std::string& out, const std::string& name, const Series& series,

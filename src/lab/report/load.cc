@@ -68,6 +68,7 @@ std::string check_summary(const fs::path& file, const std::string& text) {
 
 ReportSection load(const fs::path& folder) {
   ReportSection section;
+  section.label = folder.filename().string();
   section.folder = folder;
   section.summary = read_text(folder / "summary.json");
   section.name = check_summary(folder / "summary.json", section.summary);
@@ -145,6 +146,8 @@ std::vector<std::string> labels(const std::vector<fs::path>& folders) {
 }
 
 }  // namespace
+
+ReportSection load_section(const fs::path& folder) { return load(folder); }
 
 std::vector<ReportSection> load_sections(std::span<const std::filesystem::path> places) {
   std::vector<ReportSection> sections;

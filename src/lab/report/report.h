@@ -33,6 +33,9 @@ struct ReportOptions {
 void write_report(const std::filesystem::path& file, std::span<const ReportSection> sections,
                   const ReportOptions& options = {});
 
+// One result folder; its label is the folder's name. Throws Error as below.
+[[nodiscard]] ReportSection load_section(const std::filesystem::path& folder);
+
 // The result folders at the given places: a place is such a folder, or a folder of such folders
 // (taken in the order of their names). Throws Error, naming the file, where there is none or where
 // a file is missing or broken. figures.json and config.json may be missing.

@@ -141,6 +141,19 @@ function drawBand(ctx, series, band, x, y, colour) {
   }
 }
 
+// Where runs diverged, at the top.
+function drawCrosses(ctx, series, x, y) {
+  ctx.strokeStyle = colourOf(series, currentTheme());
+  ctx.lineWidth = 2;
+  ctx.beginPath();
+  for (const value of series.diverged) {
+    const px = x.getPixelForValue(value);
+    ctx.moveTo(px - 4, y - 4); ctx.lineTo(px + 4, y + 4);
+    ctx.moveTo(px - 4, y + 4); ctx.lineTo(px + 4, y - 4);
+  }
+  ctx.stroke();
+}
+
 const extras = {
   id: 'medgrad',
   beforeDraw(chart) {
@@ -168,6 +181,9 @@ const extras = {
     });
   },
   afterDatasetsDraw(chart) {
+    clipped(chart, (ctx, x) => chart.data.datasets.forEach(({ series }, i) => {
+      if (series.diverged && chart.isDatasetVisible(i)) drawCrosses(ctx, series, x, chart.chartArea.top + 9);
+    }));
     const active = chart.tooltip?.getActiveElements?.() ?? [];
     if (!active.length || chart.panel.equal_aspect) return;
     clipped(chart, (ctx) => {
@@ -325,6 +341,7 @@ function describe(panel, visible) {
     for (let i = y.length - 1; i >= 0; i -= 1) if (Number.isFinite(y[i])) return `${series.name} ends at ${formatNumber(y[i])} for ${formatNumber(series.x[i])}`;
     return `${series.name} has no finite value`;
   };
-  const curves = panel.equal_aspect || visible.length > manySeries ? visible.map((series) => series.name) : visible.map(last);
+  const lost = visible.filter(({ diverged }) => diverged).map(({ name, diverged }) => `${name} diverged at ${diverged.map((x) => formatNumber(x)).join(', ')}`);
+  const curves = panel.equal_aspect || visible.length > manySeries ? visible.map((series) => series.name) : visible.map(last).concat(lost);
   panel.canvas.setAttribute('aria-label', `${panel.title || 'Chart'}: ${panel.y.label || 'y'} against ${panel.x.label || 'x'}. ${curves.join('; ')}.`);
 }

@@ -90,6 +90,7 @@ function readSeries(series, run, index, compared) {
     median: numbers(series.median),
     lower: numbers(series.lower),
     upper: numbers(series.upper),
+    diverged: numbers(series.diverged),
   };
 }
 
