@@ -35,16 +35,19 @@ case $way in
     run "$work/build/example"
     ;;
   add_subdirectory)
-    # The library as a part of another project, which wants it shared. How fast it is does not matter here: nothing
-    # is optimised, and there is one SIMD target.
+    # The library as a part of another project, which wants it shared, with the example of HACKING.md in it: one
+    # distance and one estimator more. How fast it is does not matter here: nothing is optimised, and there is one SIMD target.
+    /usr/bin/env python3 -B "$source/tests/install/extend.py" "$source" "$work/source"
+    cp "$source/tests/install/extended.cc" "$work"
     example >"$work/example.cc"
     cp "$source/tests/install/shared.cc" "$work"
     cp "$source/tests/install/consumer.cmake" "$work/CMakeLists.txt"
     cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DWAY=add_subdirectory \
-      -DMEDGRAD_SOURCE="$source" -DMEDGRAD_INSTALL=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"
+      -DMEDGRAD_SOURCE="$work/source" -DMEDGRAD_INSTALL=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"
     cmake --build "$work/build"
     run "$work/build/example"
     run "$work/build/shared"
+    run "$work/build/extended"
     # It shows what the public headers declare, and nothing else of ours.
     library=$(find "$work/build" -name 'libmedgrad.so.*.*.*')
     shown=$(nm --dynamic --demangle --defined-only "$library" | sed 's/^[^ ]* [A-Za-z] //' | grep medgrad)
