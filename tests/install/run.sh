@@ -37,7 +37,9 @@ case $way in
   add_subdirectory)
     # The library as a part of another project, which wants it shared, with the example of HACKING.md in it: one
     # distance and one estimator more. How fast it is does not matter here: nothing is optimised, and there is one SIMD target.
-    /usr/bin/env python3 -B "$source/tests/install/extend.py" "$source" "$work/source"
+    python=/usr/bin/python3
+    [ -x $python ] || python=python3
+    "$python" -B "$source/tests/install/extend.py" "$source" "$work/source"
     cp "$source/tests/install/extended.cc" "$work"
     example >"$work/example.cc"
     cp "$source/tests/install/shared.cc" "$work"

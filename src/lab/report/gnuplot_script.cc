@@ -236,7 +236,7 @@ class Script {
   }
 
   static void ticks(std::string& out, char name, const std::vector<std::string>& labels) {
-    out += std::string("set ") + name + "tics noenhanced (";
+    out.append("set ").append(1, name).append("tics noenhanced (");
     for (std::size_t i = 0; i < labels.size(); ++i)
       out += (i == 0 ? "" : ", ") + in_quotes(labels[i]) + " " + std::to_string(i);
     const std::string first = "-0.5", last = std::to_string(labels.size()) + " - 0.5";
