@@ -81,7 +81,7 @@ class Builder : public nlohmann::json_sax<Json> {
     if (begin == std::string::npos) begin = text.find("] ");
     std::string reason = begin == std::string::npos ? text : text.substr(begin + 2);
     std::ranges::replace(reason, '\n', ' ');
-    throw Error(file_ + ":" + std::to_string(line_) + ": this is no JSON" +
+    throw Error(file_ + ":" + std::to_string(line_) + ": this is not JSON" +
                 (token.empty() ? "" : " (at '" + token.substr(0, 30) + "')") + ": " + reason + ".");
   }
 

@@ -155,7 +155,7 @@ void sample_model(const NoiseModel& model, std::span<T> out, std::size_t d, cons
   check(model);
   if (out.empty()) return;
   if (d == 0 || out.size() % d != 0) {
-    throw Error(std::to_string(out.size()) + " entries are no whole number of rows of length " +
+    throw Error(std::to_string(out.size()) + " entries are not a whole number of rows of length " +
                 std::to_string(d) + ".");
   }
   const Matrix<T> to{out, d, first_row};

@@ -158,7 +158,7 @@ class Mistakes(ExperimentsTest):
                    "methods": [{"name": "mean"}]}
         for sentence, keys in (("has no 'noise'", {"noise": ...}), ("has no 'n'", {"n": ...}),
                                ("'n' is 0", {"n": 0}), ("'trials' is 1", {"trials": 1}),
-                               ("is no estimator of numbers", {"methods": [{"name": "geometric-median"}]}),
+                               ("is not an estimator of numbers", {"methods": [{"name": "geometric-median"}]}),
                                ("the noise is a number", {"noise": 3}), ("'methods' must be", {"methods": []}),
                                ("an estimator is a number", {"methods": [3]}),
                                ("'seeds' is not a key", {"seeds": 3}), ("f", {"methods": [{"name": "trimmed-mean", "f": 2}]})):

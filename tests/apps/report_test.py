@@ -39,7 +39,7 @@ class Command(InTemporaryFolder):
         self.bad("DIR", "report")
         self.bad("nowhere does not exist", "report", self.path("nowhere"))
         self.bad("empty has no summary.json", "report", self.path("empty"))
-        self.bad("summary.json is no folder", "report", self.broken("file", "summary.json", "{") + "/summary.json")
+        self.bad("summary.json is not a folder", "report", self.broken("file", "summary.json", "{") + "/summary.json")
         self.bad(r"summary.json:2: this is not JSON", "report", self.broken("syntax", "summary.json", '{"a": 1,\n}'))
         self.bad("summary.json: experiment must be a text", "report", self.broken("name", "summary.json", "{}"))
         self.bad("summary.json: claims must be a list", "report", self.broken("claims", "summary.json", '{"claims": 3}'))

@@ -137,7 +137,7 @@ TEST(LoadSections, MistakesNameTheFile) {
   const TemporaryFolder folder;
   fs::create_directories(folder / "empty");
   EXPECT_EQ(error_of({folder / "no"}), folder / "no" + " does not exist.");
-  EXPECT_EQ(error_of({folder.file("file", "")}), folder / "file" + " is no folder.");
+  EXPECT_EQ(error_of({folder.file("file", "")}), folder / "file" + " is not a folder.");
   EXPECT_EQ(error_of({folder / "empty"}),
             folder / "empty" +
                 " has no summary.json: it is no result folder, nor a folder of such folders.");

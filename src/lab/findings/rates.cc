@@ -41,7 +41,7 @@ class Settings {
   [[nodiscard]] double number(std::initializer_list<std::string_view> keys) const {
     const Node* const node = at(keys);
     if (node == nullptr || node->number() == nullptr)
-      throw Error("'" + std::string(*(keys.end() - 1)) + "' is no number.");
+      throw Error("'" + std::string(*(keys.end() - 1)) + "' is not a number.");
     return *node->number();
   }
   [[nodiscard]] std::uint64_t whole(std::initializer_list<std::string_view> keys) const {

@@ -90,7 +90,7 @@ ReportSection load(const fs::path& folder) {
 std::vector<fs::path> result_folders(const fs::path& place) {
   std::error_code none;
   if (!fs::exists(place, none)) throw Error(place.string() + " does not exist.");
-  if (!fs::is_directory(place, none)) throw Error(place.string() + " is no folder.");
+  if (!fs::is_directory(place, none)) throw Error(place.string() + " is not a folder.");
   if (is_result_folder(place)) return {place};
   std::vector<fs::path> folders;
   try {
