@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "medgrad/error.h"
+#include "medgrad/large_vector.h"
 
 namespace medgrad::bench {
 namespace {

@@ -22,8 +22,7 @@ int main() {
   const torch::Tensor y = truth + 0.1 * torch::empty({4096, 1}).cauchy_();
 
   Net net;
-  medgrad::libtorch::MedianSGD optimizer(net.parameters(),
-                                         medgrad::libtorch::MedianSGDOptions(0.05));
+  medgrad::libtorch::MedianSGD optimizer(net.parameters(), 0.05);
   for (int step = 0; step < 2000; ++step) {
     const torch::Tensor rows = torch::randint(4096, {32}, torch::kLong);
     optimizer.zero_grad();

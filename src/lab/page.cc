@@ -38,7 +38,7 @@ void check_page(const fs::path& page) {
   head.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
   if (head.find(kMark) == std::string::npos)
     throw Error(page.string() +
-                " is there already and is no report of medgrad; move it away or choose another "
+                " exists already and is not a report of medgrad; move it away or choose another "
                 "--out.");
 }
 

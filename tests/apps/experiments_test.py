@@ -161,11 +161,11 @@ class NothingIsLost(ExperimentsTest):
         page = self.file("out/index.html", "<p>my letters</p>")
         own = self.file("own.json", SMALL)
         for command in (("reproduce", "toy"), ("run", own)):
-            self.bad(r"out/index\.html is there already and is no report of medgrad", *command, "--out", self.out)
+            self.bad(r"out/index\.html exists already and is not a report of medgrad", *command, "--out", self.out)
         self.assertEqual((os.listdir(self.out), content(page)), (["index.html"], b"<p>my letters</p>"))
         self.good("run", own, "--no-svg", "--quiet", "--out", self.path("other"))
         os.replace(page, self.path("other", "index.html"))
-        self.bad("is no report of medgrad", "report", self.path("other"))
+        self.bad("is not a report of medgrad", "report", self.path("other"))
         self.assertEqual(content(self.path("other"), "index.html"), b"<p>my letters</p>")
 
     def test_results_with_other_settings_stay(self):

@@ -26,6 +26,14 @@ SWEEP = ("sweep", "synthetic", "--size", "small", "--batch", "8", "--limit", "5"
          "--threads", "1", "--methods", "sgd-m,vclip", "--rates", "0.03..0.11", "--extend", "1")
 
 
+def sweep_with(**changed):
+    """SWEEP with other values of its options."""
+    arguments = list(SWEEP)
+    for name, value in changed.items():
+        arguments[arguments.index("--" + name) + 1] = value
+    return arguments
+
+
 def csv_rows(text):
     """The rows of a table, without the remarks below it."""
     lines = [line for line in text.decode().splitlines() if not line.startswith("#")]
@@ -206,13 +214,13 @@ class Train(LanguageTest):
 
     def test_mistakes(self):
         out = ("--out", self.path("out"))
-        self.bad("TASK has to be named", "train", *out)
+        self.bad("TASK is missing", "train", *out)
         self.bad("'synthetik' is not a task. Did you mean 'synthetic'", "train", "synthetik", *out)
         for option, value, sentence in (
-                ("--method", "vclib", "nearest is 'vclip'"), ("--method", "huber", "no learning rate for huber; give one with --lr"),
-                ("--lr", "0", "--lr is 0; it must be positive"), ("--factor", "1.5", "--factor does not apply to a constant schedule"),
-                ("--warmup", "-1", "--warmup is '-1'"), ("--checkpoint-every", "0", "--checkpoint-every is '0'"),
-                ("--epochs", "99999999999999", "too many"), ("--dropout", "1", "--dropout is '1'"),
+                ("--method", "vclib", "Did you mean 'vclip'"), ("--method", "huber", "no learning rate for huber; give one with --lr"),
+                ("--lr", "0", "--lr is 0; it must be above 0"), ("--factor", "1.5", "--factor does not apply to a constant schedule"),
+                ("--warmup", "-1", "--warmup is -1; it must satisfy"), ("--checkpoint-every", "0", "--checkpoint-every is '0'"),
+                ("--epochs", "99999999999999", "too large"), ("--dropout", "1", "--dropout is '1'"),
                 ("--schedule", "cosin", "--schedule: 'cosin' is not a schedule. Did you mean 'cosine'?")):
             self.bad(sentence, *TRAIN, option, value, *out)
         self.bad_data("ptb was not found", "train", "ptb", *out)
@@ -287,7 +295,7 @@ class Sweep(LanguageTest):
         self.assertEqual({row["n"] for row in summary["rows"]}, {1})
 
     def test_rates_that_diverge_are_marked(self):
-        text = self.good(*SWEEP, "--rates", "0.1,1e6", "--extend", "0", "--seeds", "2", "--quiet", "--out", self.path("out"))
+        text = self.good(*sweep_with(rates="0.1,1e6", extend="0"), "--seeds", "2", "--quiet", "--out", self.path("out"))
         for row in csv_rows(text):
             self.assertEqual((row["lr"], row["edge"]), ("0.1", "smallest"))
         self.assertEqual(csv_rows(text)[0]["diverged"], "1e+06")
@@ -300,20 +308,20 @@ class Sweep(LanguageTest):
         out = ("--quiet", "--steps", "1", "--out", self.path("out"))
         self.good(*SWEEP, *out)
         before = content(self.path("out/synthetic-sweep/results.csv"))
-        self.bad("holds results with another 'methods'; --replace", *SWEEP, "--methods", "adam", *out)
+        self.bad("holds results with another 'methods'; --replace", *sweep_with(methods="adam"), *out)
         self.assertEqual(content(self.path("out/synthetic-sweep/results.csv")), before)
         self.good(*SWEEP, *out)
         config = self.path("out/synthetic-sweep/config.json")
         self.good("run", config, "--threads", "1", "--no-svg", "--quiet", "--out", self.path("out"))
         self.bad("holds results with another 'seed' ", "run", config, "--seed", "1", "--out", self.path("out"))
-        self.good(*SWEEP, "--methods", "adam", "--replace", *out)
+        self.good(*sweep_with(methods="adam"), "--replace", *out)
 
     def test_mistakes_in_a_file(self):
         self.good(*SWEEP, "--quiet", "--steps", "1", "--out", self.path("out"))
         good = json.loads(content(self.path("out/synthetic-sweep/config.json")))
         for key, value, sentence in (
-                ("sweep", 3, r"c\.json:\d+: "), ("sweep", {"rates": [0]}, "'rates' must hold numbers"),
-                ("sweep", {"rate": [1]}, "Did you mean 'rates'"), ("lr", [1, 2], "'lr' and 'sweep' exclude each other"),
+                ("sweep", 3, r"c\.json:\d+: "), ("sweep", {"rates": [0]}, "'rates' must contain only numbers"),
+                ("sweep", {"rate": [1]}, "Did you mean 'rates'"), ("lr", [1, 2], "'lr' and 'sweep' cannot both be given"),
                 ("lr_schedule", {"name": "cosin"}, r"c\.json:\d+: "), ("lr_schedule", {}, "name"),
                 ("lr_schedule", {"kind": "step", "every": 0}, "every")):
             self.bad(sentence, "run", self.file("c.json", json.dumps({**good, key: value})), "--out", self.path("x"))
@@ -386,12 +394,12 @@ class Gradients(LanguageTest):
         self.bad("TASK is missing", "gradients", *out)
         self.bad("'ptp' is not a task. Did you mean 'ptb'", "gradients", "ptp", *out)
         for option, value, sentence in (
-                ("--batch", "8,", "values between commas"), ("--batch", "x", "whole number, 1 or more"),
-                ("--batch", "8,8", "twice"), ("--tau", "0", "above 0"), ("--tau", "5", "momentum"),
-                ("--steps", "0", "1 or more"), ("--methods", "vclib", "nearest is 'vclip'"),
-                ("--methods", "none", "no methods"), ("--dropout", "1", "below 1"), ("--size", "tiny", "paper or small"),
+                ("--batch", "8,", "separated by commas"), ("--batch", "x", "whole number, 1 or more"),
+                ("--batch", "8,8", "twice"), ("--tau", "0", "above 0"), ("--tau", "5", "0 < tau <= 1"),
+                ("--steps", "0", "1 or more"), ("--methods", "vclib", "Did you mean 'vclip'"),
+                ("--methods", "none", "there is nothing to do"), ("--dropout", "1", "below 1"), ("--size", "tiny", "paper or small"),
                 ("--limit", "-1", "0 or more"), ("--memory", "-1", "GiB"), ("--batch", "999999", "too large"),
-                ("--colour", "red", "no option")):
+                ("--colour", "red", "is not an option")):
             self.bad(sentence, "gradients", "synthetic", option, value, *out)
         self.file("place", "no folder")
         self.bad("place", "gradients", *SMALL, "--out", self.path("place"))

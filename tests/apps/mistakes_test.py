@@ -28,10 +28,10 @@ class Mistakes(ExperimentsTest):
         self.bad_file(sentence, "{\n" + ",\n".join(lines) + "}", number)
 
     def test_no_json(self):
-        self.bad_file("no JSON", "", 1)
-        self.bad_file("no JSON", '{\n"experiment": "x"\n', 2)
-        self.bad_file("no JSON", "experiment: x\n", 1)
-        self.bad_file("no JSON", b'{\n"experiment": "\xff"}', 2)
+        self.bad_file("not JSON", "", 1)
+        self.bad_file("not JSON", '{\n"experiment": "x"\n', 2)
+        self.bad_file("not JSON", "experiment: x\n", 1)
+        self.bad_file("not JSON", b'{\n"experiment": "\xff"}', 2)
         self.bad_file("'seed' is given twice", '{\n"seed": 1,\n"seed": 2}', 3)
         self.bad_file("nested", "[" * 100000, 1)
         self.bad_file("is a list; it must be an object", "[]", 1)

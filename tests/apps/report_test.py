@@ -76,7 +76,7 @@ class Browser(InBrowser):
             ? document.querySelectorAll('.heat .cell').length
             : panel.chart.data.datasets.filter((set, i) => panel.chart.isDatasetVisible(i)).length])""")
         expected = []
-        for name in sorted(report_fixture.EXPERIMENTS):
+        for name in ("toy", "moments", "projection", "byzantine", "least-squares"):  # the paper's order, then others
             with open(self.path("out", name, "figures.json"), encoding="utf-8") as file:
                 for figure in json.load(file)["figures"]:
                     expected += [[name, panel["id"], len(panel["heat"]["z"]) if "heat" in panel else
@@ -206,7 +206,7 @@ class Browser(InBrowser):
         for csv, root in saved:
             self.assertEqual(root, "svg")
             self.assertGreater(len(csv.splitlines()), 5)
-        self.assertEqual(saved[0][0].splitlines()[0], "aggregator,attack,final objective")
+        self.assertIn("aggregator,attack,final objective", [csv.splitlines()[0] for csv, _ in saved])
 
     def test_dark_phone_and_paper(self):
         self.open("out", "index.html")

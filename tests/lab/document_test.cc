@@ -92,8 +92,8 @@ TEST(Document, CommentsCountLines) {
 }
 
 TEST(Document, MistakesHaveLines) {
-  expect_error("", 1, "no JSON");
-  expect_error("  \n\n", 2, "no JSON");
+  expect_error("", 1, "not JSON");
+  expect_error("  \n\n", 2, "not JSON");
   expect_error("{\n\"a\": 1\n", 2);           // cut off
   expect_error("{\n\"a\": [1,\n2", 3);        // cut off
   expect_error("{\n\"a\": \"te", 2);          // cut off in a text

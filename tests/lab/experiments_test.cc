@@ -73,7 +73,7 @@ TEST(Experiments, FindingsAreDeclared) {
   EXPECT_EQ(medgrad::testing::message_of([&] {
               (void)read_experiment(with(toy, {{"findings", "\"toi\""}}), "x.json");
             }),
-            "x.json:1: 'findings' is 'toi'; the nearest that is known is 'toy'.");
+            "x.json:1: 'findings' is 'toi'. Did you mean 'toy'?");
 }
 
 TEST(Experiments, ResultsFromElsewhereAreWrittenToo) {

@@ -121,7 +121,7 @@ TEST(Keeping, APageOfOthersStaysAndNothingIsRun) {
       .out = out / "results", .svg = false, .progress = [&](double) { ++tasks; }};
   EXPECT_EQ(message_of([&] { (void)run_experiments(list(small("toy")), options); }),
             (out / "results/index.html") +
-                " is there already and is no report of medgrad; move it away or choose another "
+                " exists already and is not a report of medgrad; move it away or choose another "
                 "--out.");
   EXPECT_EQ(tasks, 0U);
   EXPECT_EQ(content(out / "results/index.html"), "<p>my letters</p>");

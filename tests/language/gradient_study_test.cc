@@ -67,10 +67,10 @@ TEST(GradientSettings, MistakesAreNamed) {
   fails(R"("batch": 1.5)", "whole numbers");
   fails(R"("batch": [8, 8])", "twice");
   fails(R"("tau": [0])", "above 0");
-  fails(R"("methods": ["vclib"])", "the nearest is 'vclip'");
+  fails(R"("methods": ["vclib"])", "Did you mean 'vclip'");
   fails(R"("methods": ["clipped-mean"])", "tau");
   fails(R"("methods": ["vclip", "vclip"])", "named twice");
-  fails(R"("methods": [])", "no methods");
+  fails(R"("methods": [])", "there is nothing to do");
   fails(R"("tau": 2)", "0 < tau <= 1");
   fails(R"("steps": 0)", "whole number");
   fails(R"("order": "shuffled")", "order");

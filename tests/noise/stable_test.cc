@@ -286,7 +286,7 @@ TEST(Stable, ErrorsNameTheValue) {
   EXPECT_EQ(message_of([] {
               return Stable({1.5, 0, 0});
             }),
-            "the scale is 0; it must be positive and finite.");
+            "scale is 0; it must satisfy 0 < scale < inf.");
   EXPECT_EQ(message_of([] {
               return Stable({1.5, 0, 1, kInf});
             }),

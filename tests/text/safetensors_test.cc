@@ -139,17 +139,16 @@ TEST(SafeTensors, SaysWhatIsWrongAndWhere) {
       {one("[1]", "[0, 4]", 5),
        "m.st continues after its tensors: they have 4 bytes, 5 are there."},
       {one("[1]", "[4, 8]", 8),
-       "m.st: 'a' begins at byte 4 of the data, where the tensor before it ends at 0; tensors lie "
-       "end to end."},
+       "m.st: 'a' begins at byte 4 of the data, where the tensor before it ends at 0; tensors "
+       "must follow each other without gaps."},
       {file_of("{\"a\": " + entry("[2]", "[0, 8]") + ", \"b\": " + entry("[1]", "[4, 8]") + "}",
                std::string(8, '\0')),
-       "m.st: 'b' begins at byte 4 of the data, where the tensor before it ends at 8; tensors lie "
-       "end to end."},
+       "m.st: 'b' begins at byte 4 of the data, where the tensor before it ends at 8; tensors "
+       "must follow each other without gaps."},
       {file_of("{\"a\": " + entry("[1]", "[0, 4]") + ", \"a\": " + entry("[1]", "[0, 4]") + "}",
                std::string(4, '\0')),
        "m.st: the key 'a' is given twice in one object."},
-      {file_of("{\"a\\n\\u00e9\": 1}", ""),
-       "m.st: 'a\\x0a\u00e9' is '1'; it must be an object."},
+      {file_of("{\"a\\n\\u00e9\": 1}", ""), "m.st: 'a\\x0a\u00e9' is '1'; it must be an object."},
       {file_of("{\"__metadata__\": {\"a\": 1}}", ""),
        "m.st: '__metadata__'.'a' is '1'; it must be text."},
       {file_of("{\"__metadata__\": 1}", ""), "m.st: '__metadata__' is '1'; it must be an object."},
