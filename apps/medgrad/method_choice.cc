@@ -55,8 +55,9 @@ ParameterTexts MethodChoice<Made>::texts() const {
   ParameterTexts all = parse_method_text(name_).parameters;
   for (const auto& [name, text] : given_) {
     if (text.empty()) continue;
-    if (!all.emplace(name, text).second)
-      throw Error("'" + name_ + "' and --" + name + " both give " + name + "; give it once.");
+    if (all.emplace(name, text).second) continue;
+    std::string sentence = "'" + name_ + "' and --" + name;
+    throw Error(sentence.append(" both give ").append(name).append("; give it once."));
   }
   return all;
 }

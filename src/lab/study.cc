@@ -91,6 +91,7 @@ const Entry* chosen(Reader& reader, std::string_view key, std::string_view fallb
                     const std::vector<Entry>& table) {
   if (fallback.empty() && reader.any(key) == nullptr) return nullptr;
   std::vector<std::string_view> names;
+  names.reserve(table.size());
   for (const Entry& entry : table) names.push_back(entry.name);
   return &*std::ranges::find(table, reader.word(key, names, fallback), &Entry::name);
 }

@@ -89,7 +89,8 @@ double stretch_of(double alpha) {
 }
 
 FiveQuantiles relaxed(FiveQuantiles q, double stretch) {
-  for (const std::size_t k : {0, 4}) q[k] = q[2] + (q[k] - q[2]) / stretch;
+  for (const std::size_t k : {std::size_t{0}, std::size_t{4}})
+    q[k] = q[2] + (q[k] - q[2]) / stretch;
   // (The outer quantiles of what has no tails at all stay outside the inner ones.)
   q[0] = std::min(q[0], q[1]);
   q[4] = std::max(q[4], q[3]);

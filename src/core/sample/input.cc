@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -24,12 +23,17 @@ namespace {
       column, row);
 }
 
+template <Real T>
+std::uint64_t bits_of(T x) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  return std::bit_cast<Bits>(x);
+}
+
 // One key for each bit pattern, in an order that has nothing to do with their size: sums over
 // sorted numbers would have rounding errors that add up.
 template <Real T>
 std::uint64_t key_of(T x) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  std::uint64_t key = std::bit_cast<Bits>(x);
+  std::uint64_t key = bits_of(x);
   key = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15;  // each of these can be undone
   return key ^ (key >> 32);
 }
@@ -49,7 +53,7 @@ std::size_t first_difference(std::span<const Numbered<T>> rows, std::size_t j, s
   const T* const first = rows[0].row;
   for (std::size_t i = 1; i < rows.size() && d > j; ++i) {
     std::size_t c = j;
-    while (c < d && std::memcmp(&rows[i].row[c], &first[c], sizeof(T)) == 0) ++c;
+    while (c < d && bits_of(rows[i].row[c]) == bits_of(first[c])) ++c;  // 0 and -0 differ
     d = c;
   }
   return d;
