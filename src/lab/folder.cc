@@ -46,11 +46,11 @@ ResultFolder::ResultFolder(fs::path place) : place_(std::move(place)) {
                     (fs::is_empty(place_, failed) || fs::exists(place_ / "summary.json", failed));
   if (fs::exists(fs::symlink_status(place_, failed)) && !ours)
     throw Error(place_.string() +
-                " is there already and is no result folder; choose another --out.");
+                " exists already and is not a result folder; choose another --out.");
   making_ = place_.parent_path() /
             (std::string(kPrefix) + std::to_string(getpid()) + "-" + place_.filename().string());
   fs::create_directories(making_, failed);
-  if (failed) throw Error(making_.string() + " cannot be made: " + failed.message() + ".");
+  if (failed) throw Error(making_.string() + " cannot be created: " + failed.message() + ".");
 }
 
 ResultFolder::ResultFolder(ResultFolder&& other) noexcept

@@ -10,7 +10,7 @@ namespace medgrad::lab {
 // A folder in the making, under a hidden name beside its place.
 class ResultFolder {
  public:
-  // Throws Error where `place` is there already and is no result folder, or cannot be made.
+  // Throws Error where `place` exists already and is not a result folder, or cannot be created.
   explicit ResultFolder(std::filesystem::path place);
   ~ResultFolder();
   ResultFolder(ResultFolder&& other) noexcept;

@@ -51,7 +51,7 @@ Files files_of(const Results& results) {
 void make_folder(const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) throw Error(folder.string() + " cannot be made: " + failed.message() + ".");
+  if (failed) throw Error(folder.string() + " cannot be created: " + failed.message() + ".");
 }
 
 // The progress of several studies as that of one.

@@ -359,7 +359,7 @@ class Sweep(LanguageTest):
             self.bad(sentence, "sweep", "synthetic", "--size", "small", "--quiet", option, value, *out)
         os.makedirs(self.path("taken/synthetic-sweep"))
         self.file("taken/synthetic-sweep/letter.txt", "mine")
-        self.bad("is no result folder", *SWEEP, "--quiet", "--out", self.path("taken"))
+        self.bad("is not a result folder", *SWEEP, "--quiet", "--out", self.path("taken"))
         self.assertEqual(os.listdir(self.path("taken")), ["synthetic-sweep"])  # nothing was run
 
 

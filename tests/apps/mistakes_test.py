@@ -45,9 +45,9 @@ class Mistakes(ExperimentsTest):
         self.bad("two experiments are called 'own'", "run", good, good, "--out", self.out)
         self.bad("is not an experiment. Did you mean 'toy'", "reproduce", "toi", "--out", self.out)
         self.bad("two experiments are called 'toy'", "reproduce", "toy", "toy", "--out", self.out)
-        self.bad("cannot be made", "run", good, "--out", good)
-        self.bad("cannot be made", "run", good, "--out", os.path.join(good, "deeper"))
-        self.bad("cannot be made", "run", good, "--out", "/proc/medgrad")
+        self.bad("cannot be created", "run", good, "--out", good)
+        self.bad("cannot be created", "run", good, "--out", os.path.join(good, "deeper"))
+        self.bad("cannot be created", "run", good, "--out", "/proc/medgrad")
         self.bad("--seeds", "run", good, "--seeds", 0, "--out", self.out)
         self.bad("--seeds", "run", good, "--seeds", "many", "--out", self.out)
         self.bad("--jobs is 'x'", "run", good, "--jobs", "x", "--out", self.out)
@@ -65,7 +65,7 @@ class Mistakes(ExperimentsTest):
             else:
                 os.makedirs(self.path("out", "own"))
                 self.file("out/own/photo.jpg", "x")
-            self.bad("own is there already and is no result folder", "run", good, "--out", self.out)
+            self.bad("own exists already and is not a result folder", "run", good, "--out", self.out)
             self.assertEqual(os.listdir(self.out), ["own"])
             shutil.rmtree(self.out)
 

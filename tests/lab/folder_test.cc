@@ -99,7 +99,7 @@ TEST(ResultFolder, RefusesWhatIsNoResultFolder) {
       const ResultFolder folder(out / name);
       ADD_FAILURE() << name;
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("is no result folder"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("is not a result folder"), std::string::npos);
     }
   }
   EXPECT_THROW(ResultFolder(out / "file/toy"), Error);

@@ -138,9 +138,10 @@ TEST(LoadSections, MistakesNameTheFile) {
   fs::create_directories(folder / "empty");
   EXPECT_EQ(error_of({folder / "no"}), folder / "no" + " does not exist.");
   EXPECT_EQ(error_of({folder.file("file", "")}), folder / "file" + " is not a folder.");
-  EXPECT_EQ(error_of({folder / "empty"}),
-            folder / "empty" +
-                " has no summary.json: it is no result folder, nor a folder of such folders.");
+  EXPECT_EQ(
+      error_of({folder / "empty"}),
+      folder / "empty" +
+          " has no summary.json: it is neither a result folder nor a folder of result folders.");
   result_folder(folder, "a", "{\n\n\"x\": }");
   EXPECT_EQ(error_of({folder / "a"}), folder / "a/summary.json:3: this is not JSON.");
   result_folder(folder, "a", "[]");

@@ -100,8 +100,9 @@ std::vector<fs::path> result_folders(const fs::path& place) {
     throw Error(place.string() + " cannot be read.");
   }
   if (folders.empty())
-    throw Error(place.string() +
-                " has no summary.json: it is no result folder, nor a folder of such folders.");
+    throw Error(
+        place.string() +
+        " has no summary.json: it is neither a result folder nor a folder of result folders.");
   std::sort(folders.begin(), folders.end());
   return folders;
 }
