@@ -140,7 +140,8 @@ struct RowsOptions {
   Centre centre = Centre::median;
   // Divides each coordinate by its median absolute value first. Coordinates of different scales
   // look heavy-tailed together though each may be Gaussian; log-moment never has that problem.
-  // Coordinates that mostly do not move count as missing. What the uncertainty of these scales adds
+  // Coordinates that often stand still (a fifth of their entries or more are one number) count as
+  // missing. What the uncertainty of these scales adds
   // to the tails is taken off again. With fewer than 20 rows no scale can be told, and neither
   // quantiles nor hill say anything.
   bool standardise = true;

@@ -100,18 +100,38 @@ Claim tail_claim(const QuantilePlot& plot, const libtorch::GradientNoise& noise,
           plot.heavier_than_gaussian(), evidence};
 }
 
-// Holds where the 95 % interval of the tail index lies below 2: a point estimate below 2 is what
-// Gaussian noise gives half of the time.
+// Do two estimates of the tail index exclude each other? Then no stable law describes the sample,
+// and neither of them is its tail index.
+bool contradict(const StableFit& fit, const std::optional<TailIndex>& other) {
+  return other && (fit.alpha.high < other->interval.low || fit.alpha.low > other->interval.high);
+}
+
+// Holds where the 95 % interval of the index by quantiles lies below 2, that is, where the outer
+// quantiles lie farther out, beside the inner ones, than those of a Gaussian law: a point estimate
+// below 2 is what Gaussian noise gives half of the time. The number itself means something for
+// stable laws only. Components of language models are none: a word that occurs in some batches
+// makes its components jump there, and how the index comes out depends on the batch size.
 Claim component_claim(const libtorch::GradientNoise& noise, const std::string& where) {
   std::string claim = "single components of gradients are heavier-tailed than Gaussian" + where;
   if (!noise.components.quantiles) return {std::move(claim), {}, noise.components.quantiles_error};
   const StableFit& fit = *noise.components.quantiles;
-  std::string evidence = "it holds where the 95 % interval of the tail index lies below 2; of ";
-  evidence.append(std::to_string(fit.n)).append(" entries from ");
+  std::string evidence =
+      "it holds where the 95 % interval of the index by quantiles, 2 for Gaussian ";
+  evidence.append("noise, lies below 2; of ")
+      .append(std::to_string(fit.n))
+      .append(" entries from ");
   evidence.append(std::to_string(noise.errors.size())).append(" batches, each component over its ");
   evidence.append("own scale and without the ").append(std::to_string(fit.missing));
-  evidence.append(" of components that mostly do not move, it is: ");
-  return {std::move(claim), fit.alpha.high < 2, evidence.append(noise.components.verdict())};
+  evidence.append(" of components that often stand still, it is ");
+  if (const auto& other = noise.components.log_moment; contradict(fit, other)) {
+    evidence.append(show(fit.parameters.alpha)).append(" (").append(show(fit.alpha.low));
+    evidence.append("-").append(show(fit.alpha.high)).append("), where log-moments say ");
+    evidence.append(show(other->alpha)).append(": no stable law describes them, and neither ");
+    evidence.append("number is a tail index.");
+  } else {
+    evidence.append("as follows: ").append(noise.components.verdict());
+  }
+  return {std::move(claim), fit.alpha.high < 2, evidence};
 }
 
 // An estimate of a tail index with the ends of its interval, as numbers for the results.

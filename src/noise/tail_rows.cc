@@ -76,18 +76,34 @@ void subtract_pairs(Noise& noise) {
   noise.values.resize(pairs * noise.width);
 }
 
-// Each coordinate over its median absolute value. Where that is 0 (a coordinate that mostly does
-// not move) there is no scale, and the coordinate is left out as missing.
+// How many of the numbers are the one that is there most often. Reorders them.
+std::size_t largest_tie(std::vector<double>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  std::size_t largest = 0, run = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    run = i > 0 && numbers[i] == numbers[i - 1] ? run + 1 : 1;
+    largest = std::max(largest, run);
+  }
+  return largest;
+}
+
+// Each coordinate over its median absolute value. A coordinate that often stands still, as the
+// gradient of a word's embedding does where the word does not occur, has no scale: its median would
+// be that of standing still, and all the rest look enormous beside it. Where a fifth of its entries
+// or more are the same number (0, or minus the centre), it is left out as missing.
 void standardise_columns(Noise& noise) {
-  std::vector<double> sizes;
+  constexpr double kStill = 0.2;
+  std::vector<double> column;
   for (std::size_t j = 0; j < noise.width; ++j) {
-    sizes.clear();
-    for (std::size_t i = 0; i < noise.n; ++i) {
-      const double size = std::fabs(noise.at(i, j));
-      if (!std::isnan(size)) sizes.push_back(size);
-    }
-    const double scale = sizes.empty() ? 0 : noise::median(sizes);
-    const bool usable = scale > 0 && std::isfinite(scale);
+    column.clear();
+    for (std::size_t i = 0; i < noise.n; ++i)
+      if (!std::isnan(noise.at(i, j))) column.push_back(noise.at(i, j));
+    const auto count = static_cast<double>(column.size());
+    const std::size_t tie = largest_tie(column);
+    const bool moves = tie < 3 || static_cast<double>(tie) < kStill * count;
+    for (double& v : column) v = std::fabs(v);
+    const double scale = column.empty() ? 0 : noise::median(column);
+    const bool usable = moves && scale > 0 && std::isfinite(scale);
     for (std::size_t i = 0; i < noise.n; ++i) {
       double& v = noise.at(i, j);
       v = usable ? v / scale : std::numeric_limits<double>::quiet_NaN();

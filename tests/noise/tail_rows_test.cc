@@ -100,6 +100,24 @@ TEST(TailRows, StandardisesCoordinates) {
 
 // Few rows of many coordinates: that their scales are estimated must not look like heavy tails,
 // nor hide them. Intervals are of 95 %, and narrow: 0.02 is their half width at 2000 coordinates.
+// Gaussian coordinates of which half stand still in 45 % of the rows, at minus the centre that is
+// given, as gradients of rare words do: those are left out, and the rest is Gaussian. The median of
+// their sizes would be that of the smallest 9 % of what moves, a sixth of its own.
+TEST(TailRows, CoordinatesThatStandStillAreLeftOut) {
+  std::mt19937_64 rng(5);
+  Matrix m{400, 60};
+  std::vector<double> centre(m.d);
+  for (std::size_t j = 0; j < m.d; ++j) centre[j] = 1e-3;
+  for (std::size_t i = 0; i < m.n * m.d; ++i) {
+    const bool still = i % m.d % 2 == 0 && uniform(rng) < 0.45;
+    m.x[i] = still ? 0 : symmetric_stable(rng, 2);
+  }
+  const TailSummary s = tail_summary(m.rows(), centre, {});
+  ASSERT_TRUE(s.quantiles);
+  EXPECT_EQ(s.quantiles->missing, m.n * m.d / 2);
+  EXPECT_GT(s.quantiles->alpha.high, 1.95) << s.verdict();
+}
+
 TEST(TailRows, FewRowsOfManyCoordinates) {
   for (const std::size_t n : {20, 21, 24, 31, 64, 101}) {
     for (const double alpha : {1.2, 1.5, 1.8, 2.0}) {
