@@ -88,6 +88,9 @@ class InBrowser(InTemporaryFolder):
             self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         else:
             self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        # A page is told of another theme or size when it is next painted.
+        self.browser.execute_async_script("""const done = arguments[arguments.length - 1];
+            requestAnimationFrame(() => requestAnimationFrame(() => done()));""")
 
 
 def main():
