@@ -129,8 +129,8 @@ std::vector<EstimatorCase> read_estimators(Reader& reader) {
                                 std::holds_alternative<Median>(made.method) ||
                                 std::holds_alternative<TrimmedMean>(made.method);
       if (!by_component)
-        keys.fail(item,
-                  "'" + name + "' is not an estimator of numbers; mean, median and trimmed-mean are.");
+        keys.fail(item, "'" + name +
+                            "' is not an estimator of numbers; mean, median and trimmed-mean are.");
       names.add(reader, item, made.label, made.axes);
       estimators.push_back(std::move(made));
     }

@@ -33,7 +33,8 @@ class Sweep final : public Command {
                         "where a method's best rate is at the edge of the grid, the grid grows "
                         "there. The best rate has the smallest final training loss, averaged over "
                         "the seeds. One row per method is printed, at its best rate, with the "
-                        "rates at which it diverged; results.csv has every rate. Run the same command again to continue a sweep that was "
+                        "rates at which it diverged; results.csv has every rate. Run the same "
+                        "command again to continue a sweep that was "
                         "stopped.",
                         0))
         .append("\n");
