@@ -95,12 +95,12 @@ def find_cycle(graph):
 
 def below(graph, node):
     """Every folder that `node` reaches."""
-    reached, todo = set(), list(graph[node])
-    while todo:
-        target = todo.pop()
+    reached, waiting = set(), list(graph[node])
+    while waiting:
+        target = waiting.pop()
         if target not in reached:
             reached.add(target)
-            todo.extend(graph[target])
+            waiting.extend(graph[target])
     return reached
 
 
