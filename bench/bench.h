@@ -25,6 +25,14 @@ template <class T>
 void sample(const std::string& method, double tolerance, const std::string& file, std::size_t n,
             std::size_t d, int rounds, const std::string& out);
 
+// All sample estimators over n rows of length d that are made here, on one thread and on two,
+// beside a plain pass that adds up the rows and the Gram matrix alone.
+template <class T>
+void rows_of(std::size_t n, std::size_t d, int rounds);
+
+// Billions of operations per second of fused products and sums of doubles on one core.
+void fused_rate(int rounds);
+
 // Nanoseconds per sample of a standard stable law.
 template <class T>
 void stable_samples(double alpha, double beta, std::size_t n, int rounds);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "bench.h"
+
 // Left to the compiler to vectorise, for the best instruction set of the machine.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define MEDGRAD_BEST_TARGET __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -75,7 +77,49 @@ MEDGRAD_BEST_TARGET void two_loops_double(double* __restrict m, const double* __
   }
 }
 
+MEDGRAD_BEST_TARGET void add_float(const float* __restrict a, float* __restrict b, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) b[i] += a[i];
+}
+MEDGRAD_BEST_TARGET void add_double(const double* __restrict a, double* __restrict b,
+                                    std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) b[i] += a[i];
+}
+void add(const float* a, float* b, std::size_t n) { add_float(a, b, n); }
+void add(const double* a, double* b, std::size_t n) { add_double(a, b, n); }
+
+// More sums than the latency of a fused operation needs.
+constexpr std::size_t kSums = 96;
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((target_clones("avx512f", "arch=haswell", "default"), optimize("fp-contract=fast")))
+#endif
+void fused_loop(double* sums, double a, double b, std::size_t steps) {
+  double local[kSums];
+  for (std::size_t k = 0; k < kSums; ++k) local[k] = sums[k];
+  for (std::size_t i = 0; i < steps; ++i)
+    for (std::size_t k = 0; k < kSums; ++k) local[k] = local[k] * a + b;
+  for (std::size_t k = 0; k < kSums; ++k) sums[k] = local[k];
+}
+
 }  // namespace
+
+template <class T>
+void sum_rows(const T* rows, std::size_t n, std::size_t d, T* out) {
+  constexpr std::size_t kPart = 2048;
+  for (std::size_t begin = 0; begin < d; begin += kPart) {
+    const std::size_t count = std::min(kPart, d - begin);
+    std::copy_n(rows + begin, count, out + begin);
+    for (std::size_t i = 1; i < n; ++i) add(rows + i * d + begin, out + begin, count);
+  }
+}
+template void sum_rows(const float*, std::size_t, std::size_t, float*);
+template void sum_rows(const double*, std::size_t, std::size_t, double*);
+
+double fused_gflops() {
+  constexpr std::size_t kSteps = 1000000;
+  double sums[kSums] = {};
+  const double time = seconds([&] { fused_loop(sums, 0.5, 1.0, kSteps); });
+  return sums[0] > 3 ? 0 : 2.0 * kSums * kSteps / time * 1e-9;  // they go to 2
+}
 
 template <class T>
 void copy(const T* a, T* b, std::size_t n) {

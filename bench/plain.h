@@ -18,4 +18,12 @@ void cclip_by_hand(T* m, const T* g, T* w, T tau, T eta, std::size_t n);
 template <class T>
 void vclip_by_hand(T* m, const T* g, T* w, T tau, T eta, std::size_t n);
 
+// out = the sum of n rows of length d, as plainly as it runs at the speed of the memory: rows are
+// added to a part of the result that stays in the cache.
+template <class T>
+void sum_rows(const T* rows, std::size_t n, std::size_t d, T* out);
+
+// A loop of nothing but fused products and sums of doubles, in registers.
+double fused_gflops();
+
 }  // namespace medgrad::bench

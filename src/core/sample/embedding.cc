@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "core/sample/estimators.h"
+#include "core/sample/gram.h"
 #include "kernels/gram.h"
 #include "kernels/simd.h"
 
 namespace medgrad::estimators {
 namespace {
 
-using kernels::kLanes;
 using kernels::pair_index;
 
 constexpr int kMostExponent = 490;
@@ -74,72 +74,11 @@ Scales bulk_scales(const Scales& scales, int exponent) {
   return bulk;
 }
 
-template <Real T>
-std::vector<T> column_medians(const Input<T>& input) {
-  std::vector<T> centre(input.d);
-  const ColumnMedian<T> column_median(input.n);
-  for_each_block(input, static_cast<const T*>(nullptr),
-                 [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
-                   column_median(block.rows(), block.count(), &centre[begin], block.scratch());
-                 });
-  return centre;
-}
-
-// The blocks of [0, d) in a few runs, each with its own sums: as many as fit into 64 MiB, and a
-// number that depends on n and d alone.
-struct Runs {
-  std::size_t blocks, count;
-  Runs(std::size_t n, std::size_t d) : blocks((d + kBlock - 1) / kBlock) {
-    const std::size_t bytes = pair_index(n, 0) * kLanes * sizeof(double);
-    count = std::clamp<std::size_t>((std::size_t{64} << 20) / bytes, 1, 32);
-    count = std::min(count, (blocks + 63) / 64);
-  }
-  [[nodiscard]] std::size_t begin(std::size_t run) const { return run * blocks / count; }
-};
-
-struct Gram {
-  SmallVector<double, 128> g;  // lower triangle, by pair_index
-  Count seen;
-};
-
-template <Real T>
-Gram gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
-  const std::size_t n = input.n, pairs = pair_index(n, 0);
-  const Runs runs(n, input.d);
-  const ColumnMedian<T> column_median(n);
-  SmallVector<double, 256> lanes(runs.count * pairs * kLanes);
-  SmallVector<Count, 2> seen(runs.count);
-  for_each(input.pool, runs.count, [&](std::size_t run) {
-    Block<T> block(input);
-    const std::size_t width = block_width(input.d);
-    SmallVector<double, 256> tile(n * width);
-    T medians[kBlock];
-    for (std::size_t b = runs.begin(run); b < runs.begin(run + 1); ++b) {
-      const std::size_t begin = b * kBlock;
-      block.load(begin, std::min(begin + kBlock, input.d));
-      const T* c = centre == nullptr ? medians : centre + begin;
-      if (centre == nullptr) column_median(block.rows(), block.count(), medians, block.scratch());
-      kernels::centred_tile(block.rows(), n, block.count(), c,
-                            scales.empty() ? nullptr : scales.data(), width, tile.data());
-      kernels::add_gram(tile.data(), n, width, lanes.data() + run * pairs * kLanes);
-    }
-    seen[run] = block.seen();
-  });
-  Gram gram;
-  gram.g.assign(pairs, 0.0);
-  for (std::size_t run = 0; run < runs.count; ++run) {
-    for (std::size_t p = 0; p < pairs; ++p)
-      gram.g[p] += kernels::sum_lanes(lanes.data() + (run * pairs + p) * kLanes);
-    gram.seen += seen[run];
-  }
-  return gram;
-}
-
 // Rows of unit length with the cosines of the Gram matrix as inner products: Cholesky's
 // factorisation with diagonal pivots, until nothing but rounding is left. Lengths are kept apart,
 // so that an outlier does not drown the bulk. What a pivot below the rounding level would add
 // changes distances by second order only.
-std::size_t unit_rows(const Gram& gram, std::size_t n, SmallVector<double, 64>& unit) {
+std::size_t unit_rows(const GramMatrix& gram, std::size_t n, SmallVector<double, 64>& unit) {
   const auto g = [&](std::size_t i, std::size_t k) {
     return gram.g[i >= k ? pair_index(i, k) : pair_index(k, i)];
   };
@@ -210,7 +149,7 @@ Embedding embed_by_gram(const Input<T>& input, const T* centre, double mu) {
   Embedding e;
   const std::size_t n = e.n = input.n;
   Scales scales;
-  Gram gram = gram_matrix(input, centre, scales);
+  GramMatrix gram = gram_matrix(input, centre, scales);
   const auto diagonal = [&](std::size_t i) { return gram.g[pair_index(i, i)]; };
   bool safe = true;
   for (std::size_t i = 0; i < n; ++i) safe = safe && safe_square(diagonal(i));

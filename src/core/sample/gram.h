@@ -1,0 +1,37 @@
+// Inner products of all pairs of rows, in one pass over the data.
+//
+// Whatever depends on the rows through their mutual distances alone (the geometric median, Krum,
+// nearest neighbours) works on this n x n matrix:  |x_i - x_k|^2 = g_ii + g_kk - 2 g_ik.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/sample/input.h"
+#include "core/sample/norms.h"
+#include "core/small_vector.h"
+#include "kernels/gram.h"
+
+namespace medgrad::estimators {
+
+struct GramMatrix {
+  SmallVector<double, 128> g;  // lower triangle, by kernels::pair_index
+  Count seen;                  // what was not finite
+
+  [[nodiscard]] double operator()(std::size_t i, std::size_t k) const {
+    return g[i >= k ? kernels::pair_index(i, k) : kernels::pair_index(k, i)];
+  }
+};
+
+// g_ik = s_i s_k <x_i - c, x_k - c>. The centre (length d; null: the componentwise median, found in
+// the same pass) ought to be within the bulk, as distances are good to 1e-16 of the distance from
+// it. Scales as in kernels::centred_tile; empty: none. Products are of doubles, fused; the bits
+// depend on the rows, their order and nothing else, and equal rows have equal products.
+template <Real T>
+[[nodiscard]] GramMatrix gram_matrix(const Input<T>& input, const T* centre, const Scales& scales);
+
+// The componentwise median of the rows, missing entries left out.
+template <Real T>
+[[nodiscard]] std::vector<T> column_medians(const Input<T>& input);
+
+}  // namespace medgrad::estimators
