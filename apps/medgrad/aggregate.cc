@@ -85,8 +85,8 @@ class Aggregate final : public Command {
     writer.commit();
     tell_notes(notes, common);
     if (info.nan + info.inf > 0) warn_non_finite(common, info.nan, info.inf);
-    const std::string off = "the objective is within a relative " +
-                            medgrad::app::text_of(info.gap) + " of its optimum.";
+    const std::string off =
+        "the objective is within a relative " + number(info.gap) + " of its optimum.";
     if (info.stop == Stop::max_iterations) warn(common, "--max-iter was reached: " + off);
     constexpr double kMatters = 1e-6;  // rounding to floats leaves less
     if (info.stop == Stop::rounding && info.gap > kMatters)
@@ -106,8 +106,8 @@ class Aggregate final : public Command {
         weights_, n, (n == 1 ? "there is " : "there are ") + counted(n, "row"), &notes);
     for (std::size_t i = 0; i < n; ++i) {
       if (weights[i] > 0 && std::isfinite(weights[i])) continue;
-      throw Error(weights_ + ": weight " + std::to_string(i + 1) + " is " +
-                  medgrad::app::text_of(weights[i]) + "; weights must be positive and finite.");
+      throw Error(weights_ + ": weight " + std::to_string(i + 1) + " is " + number(weights[i]) +
+                  "; weights must be positive and finite.");
     }
     return weights;
   }

@@ -74,7 +74,7 @@ std::vector<Item> task_items() {
     items.push_back(plain_item(task.name, std::string(task.title) + "; batch " +
                                               std::to_string(task.batch * task.accumulate) + ", " +
                                               counted(task.epochs, "epoch") + ", dropout " +
-                                              text_of(task.dropout)));
+                                              number(task.dropout)));
   }
   return items;
 }

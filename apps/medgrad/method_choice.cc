@@ -9,12 +9,6 @@
 
 namespace medgrad::app {
 
-std::string text_of(double value) {
-  std::string text;
-  append_number(text, value);
-  return text;
-}
-
 std::string describe(const Parameter& parameter) {
   return std::string(parameter.meaning) + " (" + parameter.range_text() + "; " +
          (parameter.required() ? "required"

@@ -15,8 +15,6 @@ namespace medgrad::app {
 
 // "step size …: 0 < tau < inf, default 1".
 [[nodiscard]] std::string describe(const Parameter& parameter);
-// A number as in messages: "0.1", "inf".
-[[nodiscard]] std::string text_of(double value);
 
 // Runs `make`; an Error about a parameter calls it as the command line does: --tau.
 template <class Make>

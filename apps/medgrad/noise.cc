@@ -163,7 +163,7 @@ void Noise::sample(const Common& common) const {
 std::vector<double> Noise::points(bool probabilities, const Common& common) const {
   const auto check = [probabilities](const std::string& where, double p) {
     if (probabilities && !(p >= 0 && p <= 1))
-      throw Error(where + ": " + text_of(p) + " is not a probability; it must be from 0 to 1.");
+      throw Error(where + ": " + number(p) + " is not a probability; it must be from 0 to 1.");
     return p;
   };
   std::vector<double> x;
@@ -289,7 +289,7 @@ void Noise::fit(const Common& common) const {
   for (const Line& line : lines) {
     text += line.name;
     for (const double v : {line.value, line.interval.low, line.interval.high})
-      text += "," + text_of(v);
+      text += "," + number(v);
     text += "\n";
   }
   write_file(output_.path(), text);

@@ -115,7 +115,7 @@ void warn_non_finite(const Common& common, std::size_t nan, std::size_t inf) {
 
 std::string non_finite_sentence(const std::string& where, std::size_t index, double value,
                                 const std::string& advice, std::span<const std::string> names) {
-  const std::string what = std::isnan(value) ? "nan" : text_of(value);
+  const std::string what = std::isnan(value) ? "nan" : number(value);
   const bool named = index < names.size() && !names[index].empty();
   return where + ": component " + std::to_string(index + 1) +
          (named ? " (" + internal::quoted(names[index]) + ")" : "") + " is " + what + "; " +

@@ -153,7 +153,7 @@ ParameterValues read_parameters(std::string_view name, std::span<const Parameter
 MethodText parse_method_text(std::string_view text) {
   const auto fail = [&](std::string_view part, std::string_view what) {
     throw Error("'" + std::string(part) + "' in '" + std::string(text) + "' " + std::string(what) +
-                "; a method reads NAME or NAME:parameter=value.");
+                "; a method is written NAME or NAME:parameter=value.");
   };
   MethodText method;
   std::string_view rest = text;

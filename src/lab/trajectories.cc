@@ -26,10 +26,6 @@ Schedule read_valued(Reader& reader, const std::string& key, const Schedule& fal
   return read_schedule(reader, key, fallback);
 }
 
-Schedule read_eta(Reader& reader, const Schedule& fallback) {
-  return read_valued(reader, "eta", fallback);
-}
-
 // One method of the list; lists among its parameters make several of it.
 void read_method(const Node& node, const std::string& file, const Schedule& eta,
                  std::vector<MethodCase>& methods) {
@@ -42,7 +38,7 @@ void read_method(const Node& node, const std::string& file, const Schedule& eta,
                       .key = std::string(entry.name),
                       .axes = point.axes,
                       .method = {},
-                      .eta = read_eta(reader, eta),
+                      .eta = read_valued(reader, "eta", eta),
                       .tau = {}};
     ParameterValues values;
     for (const Parameter& parameter : entry.parameters) {
@@ -195,15 +191,14 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
     reader.fail(reader.node(), "the experiment has no 'objective'.");
   }
   if (const Node* given = reader.any("noise")) {
-    const Node object = method_object(*given, file, "the noise");
-    const Node* const node = &object;
-    Reader noise(*node, file, "the noise");
+    const Node node = method_object(*given, file, "the noise");
+    Reader noise(node, file, "the noise");
     problem.state_dependent = noise.truth("state_dependent", false);
-    if (node->find("name") != nullptr && noise.text("name") == "none") {
+    if (node.find("name") != nullptr && noise.text("name") == "none") {
       noise.finish();
     } else {
       problem.noise = read_noise(noise);
-      Node shared = *node;  // a factor of the state is no part of what is drawn
+      Node shared = node;  // a factor of the state is no part of what is drawn
       std::erase_if(std::get<Node::Object>(shared.value),
                     [](const auto& entry) { return entry.first == "state_dependent"; });
       problem.noise_name = to_text(shared);
@@ -224,7 +219,7 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
     reader.fail(*point.node.find("divergence"), "'divergence' must be positive.");
   problem.recorded = recorded_steps(problem.steps);
   problem.metrics = read_metrics(reader, problem);
-  problem.methods = read_methods(reader, read_eta(reader, {.value = 0}));
+  problem.methods = read_methods(reader, read_valued(reader, "eta", {.value = 0}));
   reader.finish();
   return problem;
 }

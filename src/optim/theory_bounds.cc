@@ -11,22 +11,15 @@
 namespace medgrad::theory {
 namespace {
 
-void check_positive(const char* name, double x) { medgrad::check(name, x, range::positive); }
-
-void check_not_negative(const char* name, double x) {
-  if (!(x >= 0 && std::isfinite(x)))
-    throw Error(std::string(name) + " is " + number(x) + "; it must be finite, and 0 or more.");
-}
-
 void check_count(const char* name, std::uint64_t count) {
   if (count == 0) throw Error(std::string(name) + " is 0; it must be 1 or more.");
 }
 
 void check(const MedianNoise& noise) {
-  check_not_negative("delta_1", noise.delta_1);
-  check_not_negative("delta_2", noise.delta_2);
-  check_not_negative("sigma_1", noise.sigma_1);
-  check_not_negative("sigma_2", noise.sigma_2);
+  medgrad::check("delta_1", noise.delta_1, range::non_negative);
+  medgrad::check("delta_2", noise.delta_2, range::non_negative);
+  medgrad::check("sigma_1", noise.sigma_1, range::non_negative);
+  medgrad::check("sigma_2", noise.sigma_2, range::non_negative);
 }
 
 double square(double x) { return x * x; }
@@ -46,8 +39,8 @@ double rho_alpha(double alpha, std::uint64_t d) {
 }
 
 StableNoiseConstants median_noise(const StableNoise& noise) {
-  check_not_negative("c_1", noise.c_1);
-  check_not_negative("c_2", noise.c_2);
+  medgrad::check("c_1", noise.c_1, range::non_negative);
+  medgrad::check("c_2", noise.c_2, range::non_negative);
   StableNoiseConstants result;
   result.rho_alpha = rho_alpha(noise.alpha, noise.d);
   if (noise.diagonal) result.rho_alpha = 1;
@@ -65,10 +58,10 @@ StableNoiseConstants median_noise(const StableNoise& noise) {
 
 SmoothBound bound(const Smooth& problem) {
   const MedianNoise& noise = problem.noise;
-  check_positive("L", problem.L);
-  check_not_negative("gap", problem.gap);
+  medgrad::check("L", problem.L, range::positive);
+  medgrad::check("gap", problem.gap, range::non_negative);
   check(noise);
-  check_not_negative("epsilon", problem.epsilon);
+  medgrad::check("epsilon", problem.epsilon, range::non_negative);
   check_count("T", problem.T);
   if (noise.delta_2 > 0.125)
     throw Error("delta_2 is " + number(noise.delta_2) + "; the bound needs delta_2 <= 1/8.");
@@ -77,7 +70,7 @@ SmoothBound bound(const Smooth& problem) {
   SmoothBound result;
   result.eta_max = 1 / (8 * problem.L * (1 + 2 * noise.sigma_2 + 2 * noise.delta_2));
   result.eta = problem.eta.value_or(result.eta_max / std::sqrt(T));
-  check_positive("eta", result.eta);
+  medgrad::check("eta", result.eta, range::positive);
   if (result.eta > result.eta_max) {
     throw Error("eta is " + number(result.eta) +
                 "; the bound needs eta <= 1/(8 L (1 + 2 sigma_2 + 2 delta_2)) = " +
@@ -102,12 +95,12 @@ SmoothBound bound(const Smooth& problem) {
 
 LipschitzBound bound(const Lipschitz& problem) {
   const auto [G, D, delta, sigma, steps, eta] = problem;
-  check_positive("G", G);
-  check_positive("D", D);
-  check_not_negative("delta", delta);
-  check_not_negative("sigma", sigma);
+  medgrad::check("G", G, range::positive);
+  medgrad::check("D", D, range::positive);
+  medgrad::check("delta", delta, range::non_negative);
+  medgrad::check("sigma", sigma, range::non_negative);
   check_count("T", steps);
-  if (eta) check_positive("eta", *eta);
+  if (eta) medgrad::check("eta", *eta, range::positive);
 
   const double T = static_cast<double>(steps);
   LipschitzBound result;
@@ -129,18 +122,18 @@ LipschitzBound bound(const Lipschitz& problem) {
 
 BiasAndSpread smgd_noise(const MedianNoise& noise, double epsilon, double G) {
   check(noise);
-  check_not_negative("epsilon", epsilon);
-  check_positive("G", G);
+  medgrad::check("epsilon", epsilon, range::non_negative);
+  medgrad::check("G", G, range::positive);
   const double delta = std::sqrt(square(noise.delta_1) + noise.delta_2 * square(G));
   const double variance = square(noise.sigma_1) + noise.sigma_2 * square(G);
   return {delta + epsilon, std::sqrt(2 * variance + 8 * square(epsilon))};
 }
 
 ProximalPointBound bound(const ProximalPointRun& run) {
-  check_positive("G", run.G);
-  check_positive("the distance |m_0 - m_*|", run.distance);
+  medgrad::check("G", run.G, range::positive);
+  medgrad::check("the distance |m_0 - m_*|", run.distance, range::positive);
   check_count("T", run.T);
-  if (run.tau) check_positive("tau", *run.tau);
+  if (run.tau) medgrad::check("tau", *run.tau, range::positive);
   if (run.n) check_count("n", *run.n);
 
   const double T = static_cast<double>(run.T);

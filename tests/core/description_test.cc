@@ -141,7 +141,7 @@ TEST(Description, MethodsAsText) {
                                 "vclip:tau=", "vclip:=1", ":tau=1", "vclip:tau=1:tau=2"})
     EXPECT_THROW((void)parse_method_text(bad), Error) << bad;
   EXPECT_EQ(message_of([] { return parse_method_text("vclip:tau"); }),
-            "'tau' in 'vclip:tau' has no value; a method reads NAME or NAME:parameter=value.");
+            "'tau' in 'vclip:tau' has no value; a method is written NAME or NAME:parameter=value.");
   const Entry<OnlineMethod>& vclip = find_online_method("vclip");
   EXPECT_EQ(message_of([&] {
               return read_parameters("vclip", vclip.parameters, {{"tau", "fast"}});
