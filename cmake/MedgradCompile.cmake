@@ -7,6 +7,7 @@
 # -Wno-restrict: GCC 12 warns of std::string's own operator+ at -O3 (GCC bug 105651).
 add_library(medgrad_compile INTERFACE)
 target_compile_features(medgrad_compile INTERFACE cxx_std_20)
+target_link_libraries(medgrad_compile INTERFACE fmt::fmt)  # sentences
 target_compile_options(medgrad_compile INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -ffp-contract=off
   -fPIC
@@ -42,6 +43,10 @@ endif()
 set(medgrad_std_headers <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <fstream> <functional>
   <iostream> <limits> <map> <memory> <mutex> <numbers> <numeric> <optional> <set> <span> <sstream> <stdexcept> <string>
   <string_view> <thread> <utility> <variant> <vector>)
+# At -O0 fmt switches optimisation on for itself, which GCC 12 does not forget at the end of a precompiled header.
+if(CMAKE_BUILD_TYPE MATCHES "Rel")
+  list(APPEND medgrad_std_headers <fmt/core.h>)
+endif()
 
 # medgrad_precompiled(<name> <header>...): headers that targets of ours can share.
 function(medgrad_precompiled name)
@@ -74,7 +79,7 @@ function(medgrad_uses_precompiled target)
     if(NOT EXISTS ${source})
       continue()  # generated
     endif()
-    file(STRINGS ${source} includes REGEX "^#include.*(nlohmann/json\\.hpp|[/\"]json\\.h\"|json_file\\.h\")")
+    file(STRINGS ${source} includes REGEX "^#include.*(nlohmann/json\\.hpp|[/\"]json\\.h\")")
     if(includes)
       if(NOT TARGET medgrad_json)
         medgrad_precompiled(medgrad_json ${medgrad_std_headers} <nlohmann/json.hpp>)

@@ -53,9 +53,9 @@ if(install_torch)
   install(EXPORT medgradTorchTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})
 endif()
 
-# An archive cannot name the libraries it needs, so whoever links one has to be told of Highway and zlib; a
+# An archive cannot name the libraries it needs, so whoever links one has to be told of Highway, fmt and zlib; a
 # shared library knows by itself.
-set(medgrad_pc_needs "libhwy")
+set(medgrad_pc_needs "libhwy fmt")
 if(MEDGRAD_HAS_ZLIB)
   string(APPEND medgrad_pc_needs " zlib")
 endif()

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "command.h"
-#include "core/text.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 #include "medgrad/registry.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "lab/results.h"
 
 namespace medgrad::app {

@@ -4,9 +4,9 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "base/json.h"
+#include "base/text.h"
 #include "command.h"
-#include "core/text.h"
-#include "json.h"
 #include "medgrad/error.h"
 #include "text.h"
 #include "text/data_sets.h"

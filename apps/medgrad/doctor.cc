@@ -4,8 +4,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "command.h"
-#include "core/text.h"
 #include "medgrad/build_info.h"
 #include "text.h"
 #include "text/data_sets.h"

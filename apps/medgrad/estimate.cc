@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "command.h"
-#include "core/text.h"
 #include "medgrad/error.h"
 #include "medgrad/estimator.h"
 #include "medgrad/io.h"

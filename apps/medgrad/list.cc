@@ -3,9 +3,9 @@
 #include <iostream>
 #include <span>
 
+#include "base/json.h"
+#include "base/text.h"
 #include "command.h"
-#include "core/text.h"
-#include "json.h"
 #include "lab/experiments.h"
 #include "language/task_table.h"
 #include "medgrad/error.h"
@@ -60,10 +60,10 @@ Item plain_item(std::string_view name, std::string meaning) {
 std::vector<Item> experiment_items() {
   std::vector<Item> items;
   for (const lab::BuiltIn& one : lab::built_in_experiments()) {
-    const lab::Node document = lab::parse_document(one.text, std::string(one.name));
-    items.push_back(
-        plain_item(one.name, lab::plain(*document.find("title")) +
-                                 (one.needs_libtorch ? " (needs libtorch and data)" : "")));
+    const Node document = parse_document(one.text, std::string(one.name));
+    items.push_back(plain_item(
+        one.name,
+        plain(*document.find("title")) + (one.needs_libtorch ? " (needs libtorch and data)" : "")));
   }
   return items;
 }

@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "base/json.h"
 #include "command.h"
-#include "json.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 #include "medgrad/registry.h"

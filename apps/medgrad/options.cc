@@ -7,9 +7,9 @@
 #include <optional>
 #include <span>
 
+#include "base/suggest.h"
+#include "base/text.h"
 #include "command.h"
-#include "core/suggest.h"
-#include "core/text.h"
 #include "description.h"
 #include "medgrad/error.h"
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <system_error>
 
-#include "core/suggest.h"
+#include "base/suggest.h"
 #include "medgrad/error.h"
 #include "medgrad/version.h"
 #include "text.h"

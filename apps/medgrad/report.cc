@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/text.h"
 #include "command.h"
-#include "core/text.h"
 #include "lab/experiments.h"
 #include "lab/page.h"
 #include "lab/report/gnuplot.h"

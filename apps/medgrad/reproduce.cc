@@ -2,10 +2,9 @@
 // result folders and one HTML page about them.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
+#include "base/file.h"
 #include "command.h"
 #include "experiment_run.h"
 #include "lab/experiments.h"
@@ -18,14 +17,6 @@ namespace medgrad::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_text(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!fs::exists(file)) throw Error(file + " does not exist.");
-  if (fs::is_directory(file)) throw Error(file + " is a folder; it must be a JSON file.");
-  if (!in) throw Error(file + " cannot be read.");
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 // What both commands have in common.
 class Experiments : public Command {
@@ -46,10 +37,10 @@ class Experiments : public Command {
   // The file's text as an experiment, with --seed and --seeds put in.
   [[nodiscard]] lab::Experiment read(const std::string& text, const std::string& file,
                                      const Common& common) const {
-    lab::Node document = lab::parse_document(text, file);
+    Node document = parse_document(text, file);
     if (!common.seed.empty()) put(document, "seed", to_whole_number("--seed", common.seed, 0));
     // Projections have no chance in them, and moments count trials.
-    const lab::Node* kind = document.find("kind");
+    const Node* kind = document.find("kind");
     const bool has_runs =
         kind == nullptr || kind->text() == nullptr || *kind->text() == "trajectories";
     if (!seeds_.empty() && has_runs) put(document, "seeds", to_whole_number("--seeds", seeds_, 1));
@@ -62,13 +53,13 @@ class Experiments : public Command {
   }
 
  private:
-  static void put(lab::Node& document, const std::string& key, std::uint64_t value) {
-    const lab::Node node{static_cast<double>(value), 1};
+  static void put(Node& document, const std::string& key, std::uint64_t value) {
+    const Node node{static_cast<double>(value), 1};
     if (document.object() == nullptr) return;  // reading it will say what is wrong
-    if (lab::Node* there = document.find(key)) {
+    if (Node* there = document.find(key)) {
       *there = node;
     } else {
-      std::get<lab::Node::Object>(document.value).emplace_back(key, node);
+      std::get<Node::Object>(document.value).emplace_back(key, node);
     }
   }
 
@@ -158,8 +149,8 @@ class Run final : public Experiments {
     std::vector<std::string> texts;
     bool with_torch = false;
     for (const std::string& file : files_) {
-      texts.push_back(read_text(file));
-      with_torch = with_torch || lab::needs_libtorch(lab::parse_document(texts.back(), file));
+      texts.push_back(read_whole(file));
+      with_torch = with_torch || lab::needs_libtorch(parse_document(texts.back(), file));
     }
     if (with_torch) {
       std::vector<std::string> arguments = typed();

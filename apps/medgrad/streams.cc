@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "io/row_source.h"
 #include "medgrad/error.h"
 #include "method_choice.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace medgrad::app {
 

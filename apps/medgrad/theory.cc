@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/json.h"
 #include "command.h"
-#include "json.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 #include "medgrad/stable.h"
@@ -251,8 +251,8 @@ void Theory::cn() const {
   std::string lines =
       format_ == "csv"
           ? "# "
-          : "The median M of n standard stable variables of index " + number(law.alpha) +
-                (law.beta == 0 ? "" : ", skewness " + number(law.beta)) +
+          : "The median M of n standard stable variables of index " + medgrad::number(law.alpha) +
+                (law.beta == 0 ? "" : ", skewness " + medgrad::number(law.beta)) +
                 ": C_n = E M^2, E_abs = E|M|.\nC_n is finite from n = " +
                 plain(reports[0].rows[kLast].value) +
                 " on, E_abs from n = " + plain(reports[0].rows[kLast + 1].value) + " on.\n\n";
@@ -431,7 +431,8 @@ Report Theory::spp() const {
         "theory spp needs either --G, the Lipschitz constant of the distance, or --p, if the "
         "distance is a norm.");
   const double p = number("--p", 0);
-  if (has("--p") && !(p >= 1)) throw Error("--p is " + number(p) + "; it must be 1 or more.");
+  if (has("--p") && !(p >= 1))
+    throw Error("--p is " + medgrad::number(p) + "; it must be 1 or more.");
   if (has("--d") && !has("--p")) throw Error("--d needs --p.");
   if (has("--n") && p != 1)
     throw Error("--n is only for --p 1; the minima of other distances are not sharp.");

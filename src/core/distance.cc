@@ -6,10 +6,10 @@
 #include <string>
 #include <variant>
 
+#include "base/text.h"
 #include "core/lanes.h"
 #include "core/project.h"
 #include "core/radial.h"
-#include "core/text.h"
 #include "medgrad/error.h"
 
 namespace medgrad {

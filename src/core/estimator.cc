@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "core/overloaded.h"
-#include "core/text.h"
 #include "kernels/follow.h"
 #include "kernels/short_step.h"
 #include "medgrad/error.h"

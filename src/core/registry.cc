@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace medgrad {
 namespace {

@@ -7,13 +7,13 @@
 //   f64         tau (0 for ClippedMean); it may have been moved by a schedule
 //   u64 u64     dimension, steps
 //   T[…]        m, then the running average where there is one
-//   u32         CRC-32 of everything before
-#include <boost/crc.hpp>
+//   u64         checksum (base/checksum.h) of everything before
 #include <cmath>
 #include <cstring>
 #include <istream>
 #include <ostream>
 
+#include "base/checksum.h"
 #include "kernels/step.h"
 #include "medgrad/error.h"
 #include "medgrad/estimator.h"
@@ -22,7 +22,7 @@ namespace medgrad {
 namespace {
 
 constexpr char kMagic[8] = {'m', 'e', 'd', 'g', 'r', 'a', 'd', 'S'};
-constexpr std::uint32_t kFormat = 1, kByteOrder = 0x01020304;
+constexpr std::uint32_t kFormat = 2, kByteOrder = 0x01020304;
 
 // Equal lines mean interchangeable states.
 template <Real T>
@@ -39,7 +39,7 @@ class Writer {
  public:
   explicit Writer(std::ostream& out) : out_(out) {}
   void bytes(const void* data, std::size_t n) {
-    crc_.process_bytes(data, n);
+    sum_.add({static_cast<const char*>(data), n});
     out_.write(static_cast<const char*>(data), static_cast<std::streamsize>(n));
   }
   template <class V>
@@ -47,14 +47,14 @@ class Writer {
     bytes(&v, sizeof v);
   }
   void finish() {
-    const std::uint32_t sum = crc_.checksum();
+    const std::uint64_t sum = sum_.value();
     out_.write(reinterpret_cast<const char*>(&sum), sizeof sum);
     if (!out_.flush()) throw std::runtime_error("the estimator's state could not be written.");
   }
 
  private:
   std::ostream& out_;
-  boost::crc_32_type crc_;
+  Checksum sum_;
 };
 
 class Reader {
@@ -63,7 +63,7 @@ class Reader {
   void bytes(void* data, std::size_t n) {
     in_.read(static_cast<char*>(data), static_cast<std::streamsize>(n));
     if (static_cast<std::size_t>(in_.gcount()) != n) throw Error("the saved state is truncated.");
-    crc_.process_bytes(data, n);
+    sum_.add({static_cast<const char*>(data), n});
   }
   template <class V>
   V value() {
@@ -72,15 +72,15 @@ class Reader {
     return v;
   }
   void finish() {
-    const std::uint32_t expected = crc_.checksum();
-    if (value<std::uint32_t>() != expected) {
+    const std::uint64_t expected = sum_.value();
+    if (value<std::uint64_t>() != expected) {
       throw Error("the saved state is damaged: its checksum does not match.");
     }
   }
 
  private:
   std::istream& in_;
-  boost::crc_32_type crc_;
+  Checksum sum_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "io/csv_dialect.h"
 #include "io/row_source.h"
 #include "medgrad/error.h"

@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "io/row_source.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "io/npy_header.h"
 #include "io/row_source.h"
 #include "medgrad/error.h"

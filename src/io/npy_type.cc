@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "base/text.h"
 #include "io/row_source.h"
 #include "medgrad/error.h"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text.h"
 #include "io/row_source.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"

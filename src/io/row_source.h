@@ -48,14 +48,6 @@ class RowSource {
 [[nodiscard]] std::unique_ptr<RowSource> open_csv(Input input);
 [[nodiscard]] std::unique_ptr<RowSource> open_npy(Input input);
 
-// How messages name a place in a file; lines and rows are counted from 1.
-[[nodiscard]] std::string line_of(const std::string& name, std::size_t line);
-[[nodiscard]] std::string row_of(const std::string& name, std::size_t row);
-// "column 3 ('loss')", or "column 3" where it has no name; counted from 1.
-[[nodiscard]] std::string column_of(std::size_t column, std::span<const std::string> names);
-// The user's text in a message: in quotes, shortened, with what cannot be printed escaped.
-[[nodiscard]] std::string quoted(std::string_view text);
-
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
 }  // namespace medgrad::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/suggest.h"
+#include "base/suggest.h"
 #include "medgrad/error.h"
 
 namespace medgrad::lab {

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "lab/document.h"
+#include "lab/reader.h"
 
 namespace medgrad::lab {
 

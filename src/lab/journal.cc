@@ -2,8 +2,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 
+#include "base/checksum.h"
+#include "base/file.h"
 #include "medgrad/version.h"
 
 namespace medgrad::lab {
@@ -11,14 +12,10 @@ namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(500);
 
-// FNV-1a.
 std::uint64_t checksum(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3;
-  }
-  return hash;
+  Checksum sum;
+  sum.add(bytes);
+  return sum.value();
 }
 
 void append(std::string& bytes, std::uint64_t value) {
@@ -43,11 +40,10 @@ Journal::Journal(std::filesystem::path file, std::string_view identity)
 }
 
 std::size_t Journal::restore(std::vector<std::vector<double>>& numbers) {
-  std::ifstream in(file_, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  in.close();
+  std::error_code ignored;
+  if (!std::filesystem::exists(file_, ignored)) return 0;
+  const std::string bytes = read_whole(file_);
   if (!bytes.starts_with(header_)) {
-    std::error_code ignored;
     std::filesystem::remove(file_, ignored);
     return 0;
   }
@@ -66,7 +62,6 @@ std::size_t Journal::restore(std::vector<std::vector<double>>& numbers) {
     at += length + 8;
   }
   // What follows is cut off or damaged; new records must not come after it.
-  std::error_code ignored;
   std::filesystem::resize_file(file_, at, ignored);
   return restored;
 }

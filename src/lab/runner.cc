@@ -6,7 +6,7 @@
 #include <optional>
 #include <system_error>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "lab/experiments.h"
 #include "lab/folder.h"
 #include "lab/page.h"

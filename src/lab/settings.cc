@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
+#include "base/file.h"
 #include "medgrad/error.h"
 
 namespace medgrad::lab {
@@ -63,12 +62,10 @@ std::string other_setting(const Node& there, const Node& asked) {
 void check_same_settings(const fs::path& folder, std::string_view config) {
   std::error_code failed;
   if (!fs::exists(folder / "summary.json", failed)) return;  // nothing to lose
-  std::ifstream in(folder / "config.json", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
   std::string what = "settings that cannot be read";
   try {
-    what =
-        other_setting(parse_document(text, "config.json"), parse_document(config, "config.json"));
+    what = other_setting(parse_document(read_whole(folder / "config.json"), "config.json"),
+                         parse_document(config, "config.json"));
     if (what.empty()) return;
     what = "another " + what;
   } catch (const Error&) {

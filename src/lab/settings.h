@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "lab/document.h"
+#include "lab/reader.h"
 
 namespace medgrad::lab {
 

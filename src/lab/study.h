@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "lab/document.h"
+#include "lab/reader.h"
 #include "lab/results.h"
 #include "medgrad/schedule.h"
 #include "medgrad/thread_pool.h"

@@ -1,11 +1,10 @@
 // Studies made of tasks: all of them on the threads there are, those of an earlier run that was
 // stopped aside.
 #include <atomic>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 
+#include "base/file.h"
 #include "lab/journal.h"
 #include "lab/study.h"
 
@@ -18,10 +17,7 @@ using Numbers = std::vector<std::vector<double>>;
 void append_files(const Node& node, std::string& text) {
   if (const Node::Object* object = node.object()) {
     for (const auto& [key, value] : *object) {
-      if (key == "file" && value.text() != nullptr) {
-        std::ifstream in(*value.text(), std::ios::binary);
-        text.append(std::istreambuf_iterator<char>(in), {});
-      }
+      if (key == "file" && value.text() != nullptr) text += read_whole(*value.text());
       append_files(value, text);
     }
   }

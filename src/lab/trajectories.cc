@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "core/suggest.h"
+#include "base/suggest.h"
 #include "lab/study.h"
 #include "lab/trajectory.h"
 #include "medgrad/io.h"

@@ -4,11 +4,11 @@
 
 #include <exception>
 
+#include "base/checksum.h"
+#include "base/file.h"
 #include "language/run_config.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
-#include "text/checksum.h"
-#include "text/file.h"
 
 namespace medgrad::language {
 namespace {
@@ -23,7 +23,7 @@ std::string text_of(const Position& position) {
                      {"step", position.step},
                      {"dropout_step", position.dropout_step},
                      {"metrics_bytes", position.metrics_bytes},
-                     {"running_loss", json_of(position.running_loss)},
+                     {"running_loss", json_number(position.running_loss)},
                      {"seconds", position.seconds},
                      {"evaluation_seconds", position.evaluation_seconds},
                      {"evaluations", json_of(position.evaluations)}};
@@ -49,7 +49,7 @@ Position position_of(const std::string& text) {
 constexpr std::string_view kLastLine = "\nmedgrad checksum ";
 constexpr std::size_t kLastLineSize = kLastLine.size() + 16 + 1;
 
-std::string last_line(const text::Checksum& sum) {
+std::string last_line(const Checksum& sum) {
   return std::string(kLastLine).append(sum.text()).append("\n");
 }
 
@@ -57,7 +57,7 @@ std::string last_line(const text::Checksum& sum) {
 std::string_view checked(std::string_view bytes) {
   if (bytes.size() < kLastLineSize) return {};
   const std::string_view archive = bytes.substr(0, bytes.size() - kLastLineSize);
-  text::Checksum sum;
+  Checksum sum;
   sum.add(archive);
   return bytes.substr(archive.size()) == last_line(sum) ? archive : std::string_view();
 }
@@ -83,7 +83,7 @@ Json json_of(const std::vector<Evaluation>& evaluations) {
   Json json = Json::array();
   for (const Evaluation& one : evaluations) {
     Json scores = Json::object();
-    for (const auto& [name, value] : one.scores) scores[name] = json_of(value);
+    for (const auto& [name, value] : one.scores) scores[name] = json_number(value);
     json.push_back({{"epoch", one.epoch}, {"step", one.step}, {"scores", scores}});
   }
   return json;
@@ -118,7 +118,7 @@ void save_checkpoint(const fs::path& file, const Json& config, const Position& p
   archive.write("schedule", schedule);
   // libtorch ends the program where its writer fails, so failures stay here until it is done.
   OutputFile out(file.string());
-  text::Checksum sum;
+  Checksum sum;
   std::exception_ptr failure;
   const auto write = [&](const void* data, std::size_t size) {
     const std::string_view bytes(static_cast<const char*>(data), size);
@@ -143,7 +143,7 @@ Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::
                     .append(file.string())
                     .append(" does not exist."));
   return read_from(file, [&] {
-    const text::MappedFile mapped(file);
+    const MappedFile mapped(file);
     const std::string_view bytes = checked(mapped.bytes());
     if (bytes.empty())
       throw Error(file.string().append(" is not a checkpoint of a training run, or is damaged."));

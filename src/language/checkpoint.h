@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "language/json.h"
+#include "base/json.h"
 #include "language/training.h"
 #include "medgrad/torch/optim.h"
 #include "medgrad/torch/schedule.h"

@@ -7,9 +7,9 @@
 #include <map>
 #include <vector>
 
+#include "base/file.h"
 #include "medgrad/error.h"
 #include "text/encoder_title.h"
-#include "text/file.h"
 #include "text/safetensors.h"
 
 namespace medgrad::language {
@@ -52,7 +52,7 @@ std::string counted(const std::vector<std::string>& names) {
 }
 
 libtorch::BertOptions read_encoder_options(const EncoderFiles& files) {
-  return libtorch::parse_bert_options(text::read_whole(files.config), files.config.string());
+  return parse_encoder_options(read_whole(files.config), files.config.string());
 }
 
 std::string title_of(const libtorch::BertOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/wordpiece.h"
@@ -19,6 +20,10 @@ struct EncoderFiles {
         weights(folder / "model.safetensors") {}
 };
 
+// Reads the text of a config.json; `file` is what messages call it. Throws Error where it is no
+// JSON (with the line), for a model that is not one of these, and for sizes that no model has.
+[[nodiscard]] libtorch::BertOptions parse_encoder_options(std::string_view config,
+                                                          const std::string& file = "config.json");
 [[nodiscard]] libtorch::BertOptions read_encoder_options(const EncoderFiles& files);
 // "DistilBERT", "MiniLM-L6", "a BERT-type encoder of 2 layers of 64".
 [[nodiscard]] std::string title_of(const libtorch::BertOptions& options);

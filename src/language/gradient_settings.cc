@@ -10,7 +10,6 @@
 namespace medgrad::language {
 namespace {
 
-using lab::Node;
 using lab::Reader;
 
 constexpr auto kMany = std::size_t{1} << 40;
@@ -25,7 +24,7 @@ Node::List entries(const Node* node) {
                         std::string_view should) {
   std::string sentence = std::string("'").append(key).append("' has ").append(at.kind());
   if (at.number() != nullptr || at.text() != nullptr)
-    sentence.append(" (").append(lab::plain(at)).append(")");
+    sentence.append(" (").append(plain(at)).append(")");
   reader.fail(at, sentence.append("; it must be ").append(should).append("."));
 }
 
@@ -55,10 +54,9 @@ Node list_node(const Values& values, Make make) {
 
 // "[64, 256]" as "64, 256".
 std::string shown(const Node& node) {
-  if (node.list() == nullptr) return lab::plain(node);
+  if (node.list() == nullptr) return plain(node);
   std::string text;
-  for (const Node& entry : *node.list())
-    text.append(text.empty() ? "" : ", ").append(lab::plain(entry));
+  for (const Node& entry : *node.list()) text.append(text.empty() ? "" : ", ").append(plain(entry));
   return text.empty() ? "none" : text;
 }
 

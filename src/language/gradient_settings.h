@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/document.h"
+#include "lab/reader.h"
 #include "language/task.h"
 
 namespace medgrad::language {
@@ -37,21 +37,21 @@ struct GradientSettings {
   bool random_order = false;
   bool noise = false;
   // The keys in which the paper's run differs, as in the file: for the note that says so.
-  lab::Node paper_scale = {};
+  Node paper_scale = {};
 };
 
 // Throws Error ("fixed-ptb.json:3: …") for anything that is not right. Batch sizes are filled in.
-[[nodiscard]] GradientSettings read_gradient_settings(const lab::Node& document,
+[[nodiscard]] GradientSettings read_gradient_settings(const Node& document,
                                                       const std::string& file);
 // All of it, so that reading it back gives the same.
-[[nodiscard]] lab::Node to_document(const GradientSettings& settings);
+[[nodiscard]] Node to_document(const GradientSettings& settings);
 
 // The document with its `paper_scale` put over the rest of it.
-[[nodiscard]] lab::Node at_paper_scale(lab::Node document);
+[[nodiscard]] Node at_paper_scale(Node document);
 // One sentence that names the keys in which `document` differs from its paper_scale; empty where
 // there are none.
-[[nodiscard]] std::string scaled_down(const lab::Node& document);
+[[nodiscard]] std::string scaled_down(const Node& document);
 // Puts a value in the place of the one that is there, or at the end.
-void put(lab::Node& document, const std::string& key, lab::Node value);
+void put(Node& document, const std::string& key, Node value);
 
 }  // namespace medgrad::language

@@ -181,7 +181,7 @@ std::string run_batch_size(Results& r, const GradientSettings& s, std::size_t ba
 
 lab::Finished run_gradient_study(const GradientSettings& settings,
                                  const GradientStudyOptions& options) {
-  lab::Node document = to_document(settings);
+  Node document = to_document(settings);
   Results results{.experiment = settings.experiment,
                   .title = settings.title,
                   .description = settings.description,
@@ -197,13 +197,13 @@ lab::Finished run_gradient_study(const GradientSettings& settings,
                                 .append(" batches of the training part, not of all of it."));
   if (settings.size == Size::small)
     results.notes.emplace_back("The model is a small one of the same kind as the paper's.");
-  lab::Node::List data;
+  Node::List data;
   for (std::size_t i = 0; i < settings.batch.size(); ++i) {
     Share share(options, i, settings.batch.size());
     data.push_back({run_batch_size(results, settings, settings.batch[i], share, options), 1});
   }
   put(document, "data", {std::move(data), 1});
-  return {std::move(results), lab::to_text(document)};
+  return {std::move(results), to_text(document)};
 }
 
 namespace {
@@ -213,7 +213,7 @@ class GradientStudy final : public lab::Study {
   explicit GradientStudy(GradientSettings settings) : settings_(std::move(settings)) {}
 
   std::string config(const lab::Experiment&) const override {
-    return lab::to_text(to_document(settings_));
+    return to_text(to_document(settings_));
   }
   void require_data() const override { language::require_data(settings_.task); }
 

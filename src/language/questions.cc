@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/checksum.h"
 #include "language/encoder.h"
 #include "language/parts.h"
 #include "medgrad/error.h"
 #include "text/answers.h"
-#include "text/checksum.h"
 #include "text/data_sets.h"
 #include "text/encoder_title.h"
 #include "text/features.h"
@@ -66,7 +66,7 @@ class QuestionTask final : public Task {
   }
 
   std::string data_checksum() const override {
-    text::Checksum sum;
+    Checksum sum;
     for (const text::FeatureSet* const set : {&*train_, &*dev_}) set->add_to(sum);
     for (const text::Question& question : dev_set_.questions)
       for (const text::Answer& answer : question.answers) sum.add(answer.text);

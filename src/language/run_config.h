@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "language/json.h"
+#include "base/json.h"
 #include "language/training.h"
 
 namespace medgrad::language {

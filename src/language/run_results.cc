@@ -7,7 +7,7 @@
 #include <map>
 #include <span>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "lab/findings/lookup.h"
 
 namespace medgrad::language {
@@ -195,7 +195,7 @@ void add_statements(const TaskInfo& task, lab::Results& results) {
 }
 
 void training_findings(const lab::Experiment& experiment, lab::Results& results) {
-  const lab::Node* const task = experiment.document.find("task");
+  const Node* const task = experiment.document.find("task");
   // A sweep compares rates, not methods.
   if (task == nullptr || task->text() == nullptr || experiment.document.find("sweep") != nullptr)
     return;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "language/checkpoint.h"
 #include "language/run_config.h"
 #include "medgrad/error.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/suggest.h"
+#include "base/suggest.h"
 #include "medgrad/error.h"
 
 namespace medgrad::language {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "lab/study.h"
 #include "language/gradient_settings.h"
 #include "language/run_config.h"
@@ -14,7 +14,6 @@
 namespace medgrad::language {
 namespace {
 
-using lab::Node;
 using lab::Reader;
 
 constexpr auto kMany = std::size_t{1} << 40;
@@ -201,7 +200,7 @@ TrainingOptions base_of(const TrainSettings& settings) {
 }  // namespace
 
 std::string planned_config(const TrainSettings& settings) {
-  if (!settings.sweep) return lab::to_text(settings.document);
+  if (!settings.sweep) return to_text(settings.document);
   return sweep_config(find_task(settings.task), settings.options, "", settings.experiment,
                       sweep_of(settings), base_of(settings), {});
 }
@@ -248,7 +247,7 @@ lab::Finished run_train_study(const TrainSettings& settings, const lab::StudyCon
     finished.results = results_of(*task, settings.experiment, runs);
     Node document = settings.document;
     put(document, "data", {task->description(), 1});
-    finished.config = lab::to_text(document);
+    finished.config = to_text(document);
   }
   put_words(finished.results, settings);
   return finished;

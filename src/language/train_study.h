@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/document.h"
+#include "lab/reader.h"
 #include "lab/study.h"
 #include "language/runs.h"
 
@@ -45,11 +45,11 @@ struct TrainSettings {
     std::size_t extensions = 0;
   };
   std::optional<Grid> sweep;  // instead of `rates`
-  lab::Node document;         // as it was read
+  Node document;              // as it was read
 };
 
 // Throws Error, with file and line, for anything that is not right.
-[[nodiscard]] TrainSettings read_train_settings(const lab::Node& document, const std::string& file);
+[[nodiscard]] TrainSettings read_train_settings(const Node& document, const std::string& file);
 
 // What config.json of a sweep holds: its settings, and the rates that it came to try.
 [[nodiscard]] std::string sweep_config(const Task& task, const std::string& name,

@@ -8,8 +8,8 @@
 #include <optional>
 #include <system_error>
 
+#include "base/json.h"
 #include "language/checkpoint.h"
-#include "language/json.h"
 #include "language/run_config.h"
 #include "language/run_files.h"
 #include "medgrad/error.h"
@@ -169,7 +169,7 @@ class Run {
     if (scores.empty()) return false;
     position_.evaluation_seconds = since(begin);
     Json line = {{"event", "evaluation"}, {"epoch", position_.epoch}, {"step", position_.step}};
-    for (const auto& [name, value] : scores) line[name] = json_of(value);
+    for (const auto& [name, value] : scores) line[name] = json_number(value);
     line["seconds"] = seconds();
     log(line);
     position_.evaluations.push_back({position_.epoch, position_.step, std::move(scores)});
@@ -201,7 +201,7 @@ class Run {
     position_.running_loss += (loss - position_.running_loss) / kRunningSteps;
     if (!std::isfinite(loss) || position_.running_loss > kTooLarge * first_loss()) {
       result_.diverged = true;
-      log({{"event", "diverged"}, {"step", position_.step}, {"loss", json_of(loss)}});
+      log({{"event", "diverged"}, {"step", position_.step}, {"loss", json_number(loss)}});
       return false;
     }
     const auto begin = Clock::now();
@@ -242,7 +242,7 @@ class Run {
          {"loss", loss},
          {"lr", options.settings().lr},
          {"tau", options.tau()},
-         {"increment_norm", json_of(info.increment_norm)},
+         {"increment_norm", json_number(info.increment_norm)},
          {"effective_beta", info.effective_beta},
          {"clipped_share", info.clipped_share},
          {"non_finite", info.non_finite},

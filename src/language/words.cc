@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checksum.h"
 #include "language/parts.h"
 #include "medgrad/error.h"
 #include "text/batches.h"
-#include "text/checksum.h"
 #include "text/corpus.h"
 #include "text/data_sets.h"
 #include "text/synthetic.h"
@@ -75,7 +75,7 @@ class WordTask final : public Task {
   }
 
   std::string data_checksum() const override {
-    text::Checksum sum;
+    Checksum sum;
     sum.add_all(std::span<const text::TokenId>(corpus_.train));
     sum.add_all(std::span<const text::TokenId>(corpus_.test));
     return sum.text();

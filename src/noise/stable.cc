@@ -6,7 +6,7 @@
 #include <numbers>
 #include <string>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/thread_pool.h"
 #include "noise/law.h"

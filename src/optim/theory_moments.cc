@@ -13,7 +13,7 @@
 #include <numbers>
 #include <string>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/theory.h"
 

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
-#include "io/row_source.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "medgrad/error.h"
-#include "text/file.h"
 #include "text/unicode.h"
 
 namespace medgrad::text {

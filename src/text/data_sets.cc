@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/suggest.h"
-#include "core/text.h"
+#include "base/suggest.h"
+#include "base/text.h"
 #include "medgrad/error.h"
 
 namespace medgrad::text {

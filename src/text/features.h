@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "text/checksum.h"
+#include "base/checksum.h"
 #include "text/squad.h"
 #include "text/wordpiece.h"
 

@@ -11,9 +11,9 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
-#include "text/file.h"
 
 namespace medgrad::text {
 namespace {

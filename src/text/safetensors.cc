@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
-#include "io/row_source.h"
+#include "base/place.h"
+#include "base/text.h"
 #include "medgrad/error.h"
-#include "text/json_file.h"
 
 namespace medgrad::text {
 namespace {
@@ -41,9 +41,9 @@ std::optional<std::size_t> product(std::size_t a, std::size_t b) {
 }
 
 // Reads one entry of the header, whose bytes must lie in `data`.
-Tensor tensor_of(const std::string& name, const Json& entry, std::string_view data,
+Tensor tensor_of(const std::string& name, const Node& entry, std::string_view data,
                  const Place& place) {
-  const Json &type_node = member(entry, "dtype", place),
+  const Node &type_node = member(entry, "dtype", place),
              &shape_node = member(entry, "shape", place),
              &places_node = member(entry, "data_offsets", place);
   const Place shape_at(place, "shape"), places_at(place, "data_offsets");
@@ -57,7 +57,7 @@ Tensor tensor_of(const std::string& name, const Json& entry, std::string_view da
   // Zeros aside: a shape like (2^63, 0) has no elements, but strides that nobody can count.
   std::optional<std::size_t> extent = type->size;
   bool empty = false;
-  const Json::array_t& shape = list_of(shape_node, shape_at);
+  const Node::List& shape = list_of(shape_node, shape_at);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     tensor.shape.push_back(whole_number_of(shape[i], Place(shape_at, i)));
     empty = empty || tensor.shape.back() == 0;
@@ -68,7 +68,7 @@ Tensor tensor_of(const std::string& name, const Json& entry, std::string_view da
   const std::size_t size = empty ? 0 : *extent;
   tensor.elements = size / type->size;
 
-  const Json::array_t& places = list_of(places_node, places_at);
+  const Node::List& places = list_of(places_node, places_at);
   if (places.size() != 2)
     places_at.fail("has " + std::to_string(places.size()) + " numbers; it must have 2.");
   const std::size_t begin = whole_number_of(places[0], Place(places_at, std::size_t{0}));
@@ -138,11 +138,11 @@ void SafeTensors::parse(std::string_view bytes) {
                 std::to_string(bytes.size()) + " are there.");
   }
   const auto header_length = static_cast<std::size_t>(length);
-  const Json header = parse_json(bytes.substr(0, header_length), file_);
+  const Node header = parse_document(bytes.substr(0, header_length), file_);
   data_ = bytes.substr(header_length);
 
   const Place root(file_);
-  for (const auto& [name, entry] : header.get_ref<const Json::object_t&>()) {
+  for (const auto& [name, entry] : *header.object()) {
     // A name is the user's text: shown with what is not printable escaped.
     const std::string shown = internal::quoted(name);
     const Place place(root, shown);
@@ -150,10 +150,11 @@ void SafeTensors::parse(std::string_view bytes) {
       tensors_.push_back(tensor_of(name, entry, data_, place));
       continue;
     }
-    if (!entry.is_object()) place.must_be(entry, "an object");
-    for (const auto& [key, value] : entry.get_ref<const Json::object_t&>())
+    if (entry.object() == nullptr) place.must_be(entry, "an object");
+    for (const auto& [key, value] : *entry.object())
       metadata_[key] = text_of(value, Place(place, internal::quoted(key)));
   }
+  std::ranges::sort(tensors_, {}, &Tensor::name);
   check_places(data_.size());
 }
 

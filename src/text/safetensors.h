@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/file.h"
+#include "base/file.h"
 
 namespace medgrad::text {
 

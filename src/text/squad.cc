@@ -1,13 +1,14 @@
 #include "text/squad.h"
 
-#include "text/file.h"
-#include "text/json_file.h"
+#include "base/file.h"
+#include "base/place.h"
+#include "medgrad/error.h"
 #include "text/unicode.h"
 
 namespace medgrad::text {
 namespace {
 
-Answer answer_of(const Json& value, std::size_t context_length, const Place& place) {
+Answer answer_of(const Node& value, std::size_t context_length, const Place& place) {
   Answer answer{
       text_of(member(value, "text", place), Place(place, "text")),
       whole_number_of(member(value, "answer_start", place), Place(place, "answer_start"))};
@@ -20,18 +21,18 @@ Answer answer_of(const Json& value, std::size_t context_length, const Place& pla
   return answer;
 }
 
-void add_paragraph(const Json& paragraph, const Place& place, QuestionSet& set) {
+void add_paragraph(const Node& paragraph, const Place& place, QuestionSet& set) {
   set.contexts.push_back(text_of(member(paragraph, "context", place), Place(place, "context")));
   const std::size_t length = count_characters(set.contexts.back());
   const Place questions_at(place, "qas");
-  const Json::array_t& questions = list_of(member(paragraph, "qas", place), questions_at);
+  const Node::List& questions = list_of(member(paragraph, "qas", place), questions_at);
   for (std::size_t q = 0; q < questions.size(); ++q) {
     const Place at(questions_at, q), answers_at(at, "answers");
     Question question{.id = text_of(member(questions[q], "id", at), Place(at, "id")),
                       .text = text_of(member(questions[q], "question", at), Place(at, "question")),
                       .context = set.contexts.size() - 1,
                       .answers = {}};
-    const Json::array_t& answers = list_of(member(questions[q], "answers", at), answers_at);
+    const Node::List& answers = list_of(member(questions[q], "answers", at), answers_at);
     for (std::size_t a = 0; a < answers.size(); ++a)
       question.answers.push_back(answer_of(answers[a], length, Place(answers_at, a)));
     if (answers.empty())
@@ -43,13 +44,13 @@ void add_paragraph(const Json& paragraph, const Place& place, QuestionSet& set) 
 }  // namespace
 
 QuestionSet parse_squad(std::string_view text, const std::string& name) {
-  const Json document = parse_json(text, name);
+  const Node document = parse_document(text, name);
   QuestionSet set;
   const Place root(name), data_at(root, "data");
-  const Json::array_t& articles = list_of(member(document, "data", root), data_at);
+  const Node::List& articles = list_of(member(document, "data", root), data_at);
   for (std::size_t a = 0; a < articles.size(); ++a) {
     const Place article_at(data_at, a), paragraphs_at(article_at, "paragraphs");
-    const Json::array_t& paragraphs =
+    const Node::List& paragraphs =
         list_of(member(articles[a], "paragraphs", article_at), paragraphs_at);
     for (std::size_t p = 0; p < paragraphs.size(); ++p)
       add_paragraph(paragraphs[p], Place(paragraphs_at, p), set);

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "text/synthetic.h"
 #include "text/uniforms.h"

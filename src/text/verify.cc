@@ -4,11 +4,11 @@
 #include <cmath>
 #include <functional>
 
+#include "base/file.h"
+#include "base/place.h"
 #include "medgrad/error.h"
 #include "text/corpus.h"
 #include "text/encoder_title.h"
-#include "text/file.h"
-#include "text/json_file.h"
 #include "text/safetensors.h"
 #include "text/sha256.h"
 #include "text/squad.h"
@@ -73,11 +73,12 @@ void verify_questions(const fs::path& file, std::size_t known, Verdict& verdict)
 // ---- Checkpoints --------------------------------------------------------------------------------
 
 // The value of the first key that is there.
-std::size_t setting(const Json& config, std::initializer_list<std::string_view> keys,
+std::size_t setting(const Node& config, std::initializer_list<std::string_view> keys,
                     const std::string& file) {
   const Place root(file);
   for (const std::string_view key : keys)
-    if (config.contains(key)) return whole_number_of(config[std::string(key)], Place(root, key));
+    if (const Node* const found = config.find(key))
+      return whole_number_of(*found, Place(root, key));
   return whole_number_of(member(config, *keys.begin(), root), root);
 }
 
@@ -88,14 +89,13 @@ std::string_view title_of(const DataSet& set) {
 
 void verify_checkpoint(const DataSet& set, const fs::path& folder, Verdict& verdict) {
   const std::string config_name = (folder / "config.json").string();
-  const Json config = parse_json(read_whole(config_name), config_name);
+  const Node config = parse_document(read_whole(config_name), config_name);
   const std::size_t words = setting(config, {"vocab_size"}, config_name);
   const std::size_t width = setting(config, {"hidden_size", "dim"}, config_name);
   const std::size_t layers = setting(config, {"num_hidden_layers", "n_layers"}, config_name);
+  const Node* const named = config.find("model_type");
   const std::string type =
-      config.contains("model_type")
-          ? text_of(config["model_type"], Place(Place(config_name), "model_type"))
-          : "";
+      named == nullptr ? "" : text_of(*named, Place(Place(config_name), "model_type"));
   compare(verdict, "config.json: " + encoder_title(type, layers, width),
           "config.json: " + std::string(title_of(set)));
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/row_source.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "medgrad/error.h"
-#include "text/file.h"
 #include "text/unicode.h"
 
 namespace medgrad::text {

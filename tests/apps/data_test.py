@@ -127,7 +127,7 @@ class Verify(DataTest):
             ("model.safetensors", files["model.safetensors"][:-1], "where the data of the file has 7679 bytes"),
             ("model.safetensors", b"garbage", "is not a safetensors file: it has 7 bytes"),
             ("model.safetensors", checkpoint_files(number=float("nan"))["model.safetensors"], "1 of them not finite"),
-            ("config.json", "{\n]", "config.json:2: this is not valid JSON"),
+            ("config.json", "{\n]", "config.json:2: this is not JSON"),
             ("config.json", bert + '"num_hidden_layers": 6}', "has no 'hidden_size'"),
             ("config.json", bert + '"hidden_size": 3, "num_hidden_layers": 6}', "does not fit the vocabulary"),
             ("config.json", bert + '"hidden_size": 384, "num_hidden_layers": 1}',

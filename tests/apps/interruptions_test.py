@@ -19,9 +19,12 @@ from experiments import SLOW, SMALL, ExperimentsTest, read_csv
 
 
 def checksum(data):
-    value = 0xcbf29ce484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+    """src/base/checksum.h: words of eight bytes, a last one that is filled up with zeros, the length."""
+    value = 0
+    words = struct.unpack(f"<{len(data) // 8 + 1}Q", data + bytes(8 - len(data) % 8))
+    for word in (*words, len(data)):
+        value = (value ^ word) * 0x9e3779b97f4a7c15 & 0xffffffffffffffff
+        value ^= value >> 32
     return struct.pack("<Q", value)
 
 

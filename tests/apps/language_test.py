@@ -237,7 +237,7 @@ class Train(LanguageTest):
         self.file("data/minilm-l6/vocab.txt", "\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c")) + "\n")
         self.file("data/minilm-l6/model.safetensors", b"\0")
         for config, sentence in (('{"model_type": "bert", "vocab_size": 1000000000000}', "config.json: vocab_size is "),
-                                 ('{"model_type":\n"bert"', "config.json is not valid JSON: it ends too early"),
+                                 ('{"model_type":\n"bert"', "config.json:2: this is not JSON: it ends too early"),
                                  ('{"model_type": "bert", "vocab_size": 8}',
                                   r"/vocab\.txt has 7 tokens where config\.json says 8"),
                                  ('{"model_type": "bert", "vocab_size": 6}',

@@ -39,7 +39,7 @@ class Mistakes(ExperimentsTest):
 
     def test_files(self):
         self.bad("nothing.json does not exist", "run", self.path("nothing.json"), "--out", self.out)
-        self.bad("is a folder; it must be a JSON file", "run", self.folder.name, "--out", self.out)
+        self.bad("is a folder; it must be a file", "run", self.folder.name, "--out", self.out)
         self.bad("FILE is missing", "run", "--out", self.out)
         good = self.file("good.json", SMALL)
         self.bad("two experiments are called 'own'", "run", good, good, "--out", self.out)

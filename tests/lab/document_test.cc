@@ -1,6 +1,4 @@
 // Documents: every mistake is told with file and line, and what is read can be written again.
-#include "lab/document.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "lab/experiments.h"
+#include "lab/reader.h"
 
 namespace medgrad::lab {
 namespace {

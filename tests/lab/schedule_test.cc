@@ -14,7 +14,7 @@ namespace {
 using testing::message_of;
 
 Schedule from_json(const std::string& value) {
-  const lab::Node document = lab::parse_document("{\"eta\": " + value + "}", "x.json");
+  const Node document = parse_document("{\"eta\": " + value + "}", "x.json");
   lab::Reader reader(document, "x.json", "the experiment");
   return lab::read_schedule(reader, "eta", {});
 }

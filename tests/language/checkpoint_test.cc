@@ -8,11 +8,11 @@
 #include <csignal>
 #include <system_error>
 
+#include "base/checksum.h"
 #include "language/made_up.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 #include "testing.h"
-#include "text/checksum.h"
 
 namespace medgrad::language {
 namespace {
@@ -179,7 +179,7 @@ TEST(Checkpoint, TextsThatMakeNoSenseAreDamageToo) {
       bytes.append(static_cast<const char*>(data), size);
       return size;
     });
-    text::Checksum sum;
+    Checksum sum;
     sum.add(bytes);
     write_file(file.string(), bytes.append("\nmedgrad checksum ").append(sum.text()).append("\n"));
   };

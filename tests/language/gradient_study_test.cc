@@ -21,7 +21,6 @@ namespace medgrad::language {
 namespace {
 
 using lab::Group;
-using lab::Node;
 using lab::Results;
 using medgrad::testing::content;
 using medgrad::testing::TemporaryFolder;
@@ -29,28 +28,28 @@ using medgrad::testing::TemporaryFolder;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 GradientSettings parse(const std::string& text) {
-  return read_gradient_settings(lab::parse_document(text, "x.json"), "x.json");
+  return read_gradient_settings(parse_document(text, "x.json"), "x.json");
 }
 
 TEST(GradientSettings, BuiltInOnesReadBackTheSame) {
   for (const lab::BuiltIn& one : lab::built_in_experiments()) {
     if (!one.needs_libtorch) continue;
     for (const bool paper : {false, true}) {
-      Node document = lab::parse_document(one.text, "x.json");
+      Node document = parse_document(one.text, "x.json");
       if (*document.find("kind")->text() != "gradients") continue;
-      EXPECT_EQ(lab::plain(*document.find("experiment")), one.name);
+      EXPECT_EQ(plain(*document.find("experiment")), one.name);
       if (paper) {
         document = at_paper_scale(document);
         EXPECT_EQ(document.find("paper_scale"), nullptr);
         EXPECT_EQ(scaled_down(document), "");
       }
       const Node complete = to_document(read_gradient_settings(document, "x.json"));
-      EXPECT_EQ(lab::to_text(complete),
-                lab::to_text(to_document(read_gradient_settings(complete, "x.json"))));
+      EXPECT_EQ(to_text(complete),
+                to_text(to_document(read_gradient_settings(complete, "x.json"))));
       EXPECT_EQ(scaled_down(complete), scaled_down(document));
     }
   }
-  const Node ptb = lab::parse_document(lab::find_built_in("fixed-ptb").text, "x.json");
+  const Node ptb = parse_document(lab::find_built_in("fixed-ptb").text, "x.json");
   EXPECT_NE(scaled_down(ptb).find("batch 64, 256 instead of 64, 256, 1024"), std::string::npos);
 }
 
@@ -261,7 +260,7 @@ constexpr auto kSmall = R"({"experiment": "mine", "kind": "gradients", "task": "
 // What a run gives does not depend on memory, and running its config.json again gives the same.
 TEST(GradientStudy, IsReproducible) {
   const auto read = [](std::string_view text) {
-    return lab::read_experiment(lab::parse_document(text, "x.json"), "x.json", catalogue());
+    return lab::read_experiment(parse_document(text, "x.json"), "x.json", catalogue());
   };
   const lab::Experiment experiment = read(kSmall);
   EXPECT_EQ(experiment.name, "mine");
@@ -308,18 +307,18 @@ TEST(GradientStudy, TooLargeABatchIsAnError) {
   settings.batch = {1000000};
   EXPECT_THROW((void)run_gradient_study(settings), Error);
   EXPECT_THROW((void)lab::read_experiment(
-                   lab::parse_document(R"({"experiment": "x", "kind": "gradient"})", "x.json"),
-                   "x.json", catalogue()),
+                   parse_document(R"({"experiment": "x", "kind": "gradient"})", "x.json"), "x.json",
+                   catalogue()),
                Error);
 }
 
 // Questions are a task like any other, with dropout.
 TEST(GradientStudy, QuestionsWithDropout) {
   const lab::Finished finished = lab::run_experiment(lab::read_experiment(
-      lab::parse_document(R"({"experiment": "q", "kind": "gradients", "batch": 4, "size": "small",
+      parse_document(R"({"experiment": "q", "kind": "gradients", "batch": 4, "size": "small",
                               "task": "synthetic-questions", "dropout": 0.1, "limit": 3, "steps": 4,
                               "methods": ["momentum", "huber"]})",
-                          "x.json"),
+                     "x.json"),
       "x.json", catalogue()));
   EXPECT_NE(lab::find(finished.results, "huber", "final_relative_error"), nullptr);
   EXPECT_EQ(finished.results.claims.size(), 1U);

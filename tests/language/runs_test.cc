@@ -311,7 +311,7 @@ TEST(RunResults, ASweepCanBeRunAgain) {
   const lab::Results results = sweep_results(*task, "mine", runs);
   const std::string config = sweep_config(*task, "mine", grid, options.base, runs);
   const lab::Experiment experiment =
-      lab::read_experiment(lab::parse_document(config, "config.json"), "config.json", catalogue());
+      lab::read_experiment(parse_document(config, "config.json"), "config.json", catalogue());
   EXPECT_EQ(experiment.name, "mine");
   const lab::Finished again = lab::run_experiment(experiment, {.work = path_of(other)});
   EXPECT_EQ(again.config, config);

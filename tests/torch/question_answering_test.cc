@@ -149,63 +149,6 @@ TEST(QuestionAnswering, RefusesTensorsOfAnotherShape) {
             "model needs (8).");
 }
 
-TEST(QuestionAnswering, ReadsItsConfig) {
-  const BertOptions bert = parse_bert_options(
-      R"({"model_type": "bert", "hidden_size": 384, "num_attention_heads": 12, "hidden_act": "gelu",
-          "num_hidden_layers": 6, "intermediate_size": 1536, "layer_norm_eps": 1e-7,
-          "classifier_dropout": null})");
-  EXPECT_EQ(bert.kind, BertKind::bert);
-  EXPECT_EQ(bert.width, 384);
-  EXPECT_EQ(bert.layers, 6);
-  EXPECT_EQ(bert.types, 2);
-  EXPECT_EQ(bert.epsilon, 1e-7);
-  const BertOptions distil = parse_bert_options(
-      R"({"model_type": "distilbert", "dim": 96, "n_heads": 3, "hidden_dim": 100, "n_layers": 2,
-          "activation": "gelu", "dropout": 0.2, "qa_dropout": 0.3})");
-  EXPECT_EQ(distil.kind, BertKind::distilbert);
-  EXPECT_EQ(distil.width, 96);
-  EXPECT_EQ(distil.types, 0);
-  EXPECT_EQ(distil.head_dropout, 0.3);
-}
-
-// A config.json comes with a checkpoint, from anywhere: whatever it holds is read or told.
-TEST(QuestionAnswering, SaysWhatIsWrongWithItsConfig) {
-  const auto told = [](const std::string& text, const std::string& sentence) {
-    EXPECT_EQ(message_of([&] { return parse_bert_options(text, "m/config.json"); }), sentence);
-  };
-  told("[1]", "m/config.json is not a JSON object.");
-  told("{\"model_type\":", "m/config.json is not valid JSON: it ends too early.");
-  told("", "m/config.json is not valid JSON: it ends too early.");
-  told("{\"model_type\": \"bert\",\n\n oops}",
-       "m/config.json:3: this is not valid JSON, from byte 25 of the file on.");
-  told("{\"vocab_size\": 1e400}", "m/config.json is not valid JSON: a number is out of range.");
-  told("{}", "m/config.json: model_type is missing; it must be 'bert' or 'distilbert'.");
-  told(R"({"model_type": "gpt2"})",
-       "m/config.json: model_type is 'gpt2'; it must be 'bert' or 'distilbert'.");
-  told(R"({"model_type": "bert", "hidden_act": "relu"})",
-       "m/config.json: hidden_act is 'relu'; only 'gelu' is known.");
-  const auto sizes = "it must be a whole number from 1 to 10000000.";
-  for (const std::string size : {"1000000000000", "1e300", "-1", "0", "30522.5", "[7]", "true",
-                                 "18446744073709551615", "-9223372036854775808"}) {
-    for (const std::string kind : {"bert", "distilbert"}) {
-      const std::string text = R"({"model_type": ")" + kind + R"(", "vocab_size": )" + size + "}";
-      const std::string message =
-          message_of([&] { return parse_bert_options(text, "m/config.json"); });
-      EXPECT_TRUE(message.starts_with("m/config.json: vocab_size is '")) << message;
-      EXPECT_TRUE(message.ends_with(sizes)) << message;
-    }
-  }
-  EXPECT_EQ(parse_bert_options(R"({"model_type": "bert", "vocab_size": 5e3})").vocabulary, 5000);
-  told(R"({"model_type": "bert", "hidden_size": "big"})",
-       "m/config.json: hidden_size is 'big'; it must be a whole number from 1 to 100000.");
-  told(R"({"model_type": "bert", "hidden_size": 10, "num_attention_heads": 3})",
-       "m/config.json: the width 10 is not a multiple of the heads, 3.");
-  told(R"({"model_type": "bert", "layer_norm_eps": 0})",
-       "m/config.json: layer_norm_eps is '0'; it must be above 0 and below 1.");
-  told(R"({"model_type": "distilbert", "qa_dropout": 1})",
-       "m/config.json: qa_dropout is '1'; it must be at least 0 and below 1.");
-}
-
 TEST(QuestionAnswering, SaysWhatIsWrong) {
   QuestionAnswering model(tiny(BertKind::bert));
   Batch batch = some_batch();

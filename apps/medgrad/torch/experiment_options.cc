@@ -5,7 +5,7 @@
 #include <iterator>
 #include <optional>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "lab/experiments.h"
 #include "language/gradient_settings.h"
 #include "language/method.h"
@@ -13,8 +13,6 @@
 
 namespace medgrad::app {
 namespace {
-
-using lab::Node;
 
 // The parts between commas; an Error where one is empty.
 std::vector<std::string> parts(const std::string& option, const std::string& text) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "command.h"
-#include "lab/document.h"
+#include "lab/reader.h"
 
 namespace medgrad::app {
 
@@ -16,11 +16,11 @@ class ExperimentOptions {
   enum class Offered : std::uint8_t { all, of_gradients, seeds };
   void declare(Options& options, Offered offered);
   // Puts those that were given into the document, and --seed.
-  void apply(lab::Node& document, const Common& common) const;
+  void apply(Node& document, const Common& common) const;
 
  private:
   [[nodiscard]] const std::string* given(std::string_view option) const;  // nullptr: not given
-  void match_rates(lab::Node& document) const;
+  void match_rates(Node& document) const;
 
   struct Value {
     std::string text;

@@ -7,12 +7,12 @@
 
 #include "command.h"
 #include "experiment_run.h"
-#include "lab/document.h"
+#include "lab/reader.h"
 
 namespace medgrad::app {
 
 // A document and what errors call it.
-using NamedDocument = std::pair<std::string, lab::Node>;
+using NamedDocument = std::pair<std::string, Node>;
 
 class LanguageExperiments : public Command {
  public:

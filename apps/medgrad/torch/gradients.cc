@@ -40,7 +40,7 @@ class Gradients final : public LanguageExperiments {
     settings.title = std::string("Gradients at fixed weights: ").append(task.title);
     settings.task = task_;
     settings.batch = {task.batch};
-    lab::Node document = language::to_document(settings);
+    Node document = language::to_document(settings);
     settings_.apply(document, common);
     check(document);
     run_all({{"the settings", document}}, common);
@@ -48,7 +48,7 @@ class Gradients final : public LanguageExperiments {
 
  private:
   // There is no file here: an error begins with its place in one, which nobody wants to know.
-  static void check(const lab::Node& document) {
+  static void check(const Node& document) {
     try {
       (void)language::read_gradient_settings(document, "");
     } catch (const Error& error) {

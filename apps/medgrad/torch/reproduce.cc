@@ -1,9 +1,8 @@
 // medgrad reproduce and run, for experiments on language models.
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
+#include "base/file.h"
 #include "lab/experiments.h"
 #include "language/gradient_settings.h"
 #include "medgrad/error.h"
@@ -50,7 +49,7 @@ class Reproduce final : public LanguageExperiments {
         continue;
       }
       const std::string file = std::string(name).append(".json");
-      lab::Node document = lab::parse_document(one.text, file);
+      Node document = parse_document(one.text, file);
       if (paper_scale_) document = language::at_paper_scale(std::move(document));
       settings_.apply(document, common);
       documents.emplace_back(file, std::move(document));
@@ -81,12 +80,7 @@ class Run final : public LanguageExperiments {
     if (files_.empty()) throw Error("FILE is missing; medgrad run needs at least one experiment.");
     std::vector<NamedDocument> documents;
     for (const std::string& file : files_) {
-      std::ifstream in(file, std::ios::binary);
-      if (!std::filesystem::exists(file)) throw Error(file + " does not exist.");
-      if (!in || std::filesystem::is_directory(file)) throw Error(file + " cannot be read.");
-      const std::string text((std::istreambuf_iterator<char>(in)),
-                             std::istreambuf_iterator<char>());
-      documents.emplace_back(file, lab::parse_document(text, file));
+      documents.emplace_back(file, parse_document(read_whole(file), file));
       settings_.apply(documents.back().second, common);
     }
     run_all(documents, common);

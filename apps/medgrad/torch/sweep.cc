@@ -5,7 +5,7 @@
 #include <iostream>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "lab/findings/lookup.h"
 #include "lab/runner.h"
 #include "language/run_results.h"

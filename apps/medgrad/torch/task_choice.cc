@@ -1,6 +1,6 @@
 #include "torch/task_choice.h"
 
-#include "core/text.h"
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/torch/runtime.h"
 #include "status_line.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "language/method.h"
 #include "language/training.h"
 #include "medgrad/error.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <variant>
 
+#include "base/text.h"
 #include "core/sample/estimators.h"
-#include "core/text.h"
 #include "medgrad/error.h"
 #include "medgrad/sample.h"
 

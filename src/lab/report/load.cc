@@ -1,12 +1,11 @@
 // Result folders from disk, for the report.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "lab/report/figure.h"
 #include "lab/report/report.h"
 #include "medgrad/error.h"
@@ -15,18 +14,10 @@ namespace medgrad::lab {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 bool is_result_folder(const fs::path& folder) {
   std::error_code none;
   return fs::exists(folder / "summary.json", none);
-}
-
-std::string read_text(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) throw Error(file.string() + " cannot be read.");
-  return text;
 }
 
 // Line and column of a byte, for messages.
@@ -70,14 +61,14 @@ ReportSection load(const fs::path& folder) {
   ReportSection section;
   section.label = folder.filename().string();
   section.folder = folder;
-  section.summary = read_text(folder / "summary.json");
+  section.summary = read_whole(folder / "summary.json");
   section.name = check_summary(folder / "summary.json", section.summary);
   if (const fs::path file = folder / "config.json"; fs::exists(file)) {
-    section.config = read_text(file);
+    section.config = read_whole(file);
     (void)parse(file, section.config);
   }
   if (const fs::path file = folder / "figures.json"; fs::exists(file)) {
-    section.figures = read_text(file);
+    section.figures = read_whole(file);
     try {
       (void)figures_from_json(section.figures);
     } catch (const Error& error) {

@@ -5,7 +5,7 @@
 #include <ctime>
 #include <fstream>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "medgrad/build_info.h"
 
 namespace medgrad::lab {

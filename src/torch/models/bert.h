@@ -40,11 +40,6 @@ struct BertOptions {
   std::uint64_t seed = 0;          // of weights that no checkpoint gives
 };
 
-// Reads the text of a config.json; `file` is what messages call it. Throws Error where it is no
-// JSON (with the line), for a model that is not one of these, and for sizes that no model has.
-[[nodiscard]] BertOptions parse_bert_options(std::string_view config,
-                                             const std::string& file = "config.json");
-
 struct BertLayer;
 
 class BertEncoder : public ::torch::nn::Module {

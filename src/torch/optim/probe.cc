@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "core/lanes.h"
-#include "core/text.h"
 #include "medgrad/error.h"
 
 namespace medgrad::libtorch {

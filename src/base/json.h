@@ -1,4 +1,4 @@
-// JSON of runs. It has no infinities and no NaN; they are words there: "inf", "-inf", "nan".
+// JSON that we write, and read again.
 #pragma once
 
 #include <cmath>
@@ -6,18 +6,19 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace medgrad::language {
+namespace medgrad {
 
 using Json = nlohmann::ordered_json;
 
-[[nodiscard]] inline Json json_of(double x) {
+// JSON has no infinities and no NaN; they are words there: "inf", "-inf", "nan".
+[[nodiscard]] inline Json json_number(double x) {
   if (std::isfinite(x)) return x;
   return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
 }
 
 [[nodiscard]] inline double number_of(const Json& json) {
-  return json.is_string() ? std::strtod(json.get<std::string>().c_str(), nullptr)
+  return json.is_string() ? std::strtod(json.get_ref<const std::string&>().c_str(), nullptr)
                           : json.get<double>();
 }
 
-}  // namespace medgrad::language
+}  // namespace medgrad

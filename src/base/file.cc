@@ -1,4 +1,4 @@
-#include "text/file.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 #include "medgrad/error.h"
 
-namespace medgrad::text {
+namespace medgrad {
 namespace {
 
 class Descriptor {
@@ -81,4 +81,4 @@ MappedFile::~MappedFile() {
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
-}  // namespace medgrad::text
+}  // namespace medgrad

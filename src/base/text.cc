@@ -1,9 +1,8 @@
-// How messages speak of files and show what is in them.
+#include "base/text.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
-
-#include "io/row_source.h"
 
 namespace medgrad::internal {
 namespace {

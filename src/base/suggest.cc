@@ -1,9 +1,9 @@
-#include "core/suggest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "medgrad/error.h"
 
 namespace medgrad {

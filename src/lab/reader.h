@@ -1,62 +1,19 @@
-// A JSON document that knows where everything stands in its file.
-//
-// Experiments are written by people, so a mistake in one is told with file and line. Comments, of
-// either kind, are allowed.
+// Reads what an experiment's document says: keys that are known, values of the right kind, methods.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
+#include "base/document.h"
 #include "medgrad/error.h"
 #include "medgrad/registry.h"
 
 namespace medgrad::lab {
-
-// A value of the document and the line it stands on.
-struct Node {
-  using List = std::vector<Node>;
-  using Object = std::vector<std::pair<std::string, Node>>;  // in the order of the file
-  using Value = std::variant<std::monostate, bool, double, std::string, List, Object>;
-
-  // All in document.cc: a compiler that looks into them here finds a pair that is not yet one.
-  Node();
-  Node(Value its_value, std::size_t its_line);
-  Node(const Node&);
-  Node(Node&&) noexcept;
-  Node& operator=(const Node&);
-  Node& operator=(Node&&) noexcept;
-  ~Node();
-
-  Value value;
-  std::size_t line = 1;
-
-  [[nodiscard]] const List* list() const { return std::get_if<List>(&value); }
-  [[nodiscard]] const Object* object() const { return std::get_if<Object>(&value); }
-  [[nodiscard]] const double* number() const { return std::get_if<double>(&value); }
-  [[nodiscard]] const std::string* text() const { return std::get_if<std::string>(&value); }
-  [[nodiscard]] const bool* truth() const { return std::get_if<bool>(&value); }
-  // The value of a key, or nullptr.
-  [[nodiscard]] const Node* find(std::string_view key) const;
-  [[nodiscard]] Node* find(std::string_view key);
-  // "a number", "a list", …: what an error calls it.
-  [[nodiscard]] std::string_view kind() const;
-};
-
-// Reads a document. Throws Error ("toy.json:3: …") where it is no JSON, or a key is given twice.
-[[nodiscard]] Node parse_document(std::string_view text, const std::string& file);
-// The document as JSON text, indented; numbers with the fewest digits that read back the same.
-[[nodiscard]] std::string to_text(const Node& node);
-// "3", "\"abc\"": a scalar as it stands in JSON, without quotes for text.
-[[nodiscard]] std::string plain(const Node& scalar);
 
 // A method as an object: as it is, or made of its text, so that "vclip:tau=0.1" and
 // {"name": "vclip", "tau": 0.1} are the same. `what` is how errors call it.

@@ -1,4 +1,4 @@
-#include "text/checksum.h"
+#include "base/checksum.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
-// Numbers, lists and commands in messages.
+// How messages are put together: numbers, lists, commands, places in files, and what users wrote.
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,3 +47,15 @@ namespace medgrad {
 }
 
 }  // namespace medgrad
+
+namespace medgrad::internal {
+
+// How messages name a place in a file; lines and rows are counted from 1.
+[[nodiscard]] std::string line_of(const std::string& name, std::size_t line);
+[[nodiscard]] std::string row_of(const std::string& name, std::size_t row);
+// "column 3 ('loss')", or "column 3" where it has no name; counted from 1.
+[[nodiscard]] std::string column_of(std::size_t column, std::span<const std::string> names);
+// The user's text in a message: in quotes, shortened, with what cannot be printed escaped.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+}  // namespace medgrad::internal

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace medgrad::text {
+namespace medgrad {
 
 // h <- (h ^ word) p, then h <- h ^ (h >> 32), over words of eight bytes and the length at the end.
 // Both are bijections of h, and the first one of the word: a change of a single word always shows.
@@ -70,4 +70,4 @@ class Checksum {
   std::size_t held_ = 0;
 };
 
-}  // namespace medgrad::text
+}  // namespace medgrad

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace medgrad::text {
+namespace medgrad {
 
 // Throws Error where the file does not exist, is a folder, or cannot be read.
 [[nodiscard]] std::string read_whole(const std::filesystem::path& path);
@@ -26,4 +26,4 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-}  // namespace medgrad::text
+}  // namespace medgrad

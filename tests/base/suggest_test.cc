@@ -1,4 +1,4 @@
-#include "core/suggest.h"
+#include "base/suggest.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace medgrad {
 namespace {

@@ -1,0 +1,135 @@
+#include "lab/reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/suggest.h"
+
+namespace medgrad::lab {
+
+Node method_object(const Node& node, const std::string& file, const std::string& what) {
+  if (node.text() == nullptr) {
+    const Reader is_object(node, file, what);
+    return node;
+  }
+  const auto at = [&](Node::Value value) { return Node(std::move(value), node.line); };
+  try {
+    const MethodText given = parse_method_text(*node.text());
+    Node::Object object = {{"name", at(given.name)}};
+    for (const auto& [key, text] : given.parameters) {
+      double x = 0;
+      const char* const end = text.data() + text.size();
+      const auto [stop, error] = std::from_chars(text.data(), end, x);
+      const bool is_number = error == std::errc() && stop == end && std::isfinite(x);
+      object.emplace_back(key, is_number ? at(x) : at(text));
+    }
+    return at(std::move(object));
+  } catch (const Error& error) {
+    throw error.at(file + ":" + std::to_string(node.line));
+  }
+}
+
+Reader::Reader(const Node& node, std::string file, std::string what)
+    : node_(node), file_(std::move(file)), what_(std::move(what)) {
+  if (node.object() == nullptr)
+    fail(node, what_ + " is " + std::string(node.kind()) + "; it must be an object.");
+}
+
+std::string Reader::place(const Node& at) const { return file_ + ":" + std::to_string(at.line); }
+
+void Reader::fail(const Node& at, const std::string& sentence) const {
+  throw Error(place(at) + ": " + sentence);
+}
+
+const Node* Reader::take(std::string_view key) {
+  if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
+  return node_.find(key);
+}
+
+const Node& Reader::must(std::string_view key) {
+  const Node* node = take(key);
+  if (node == nullptr) fail(node_, what_ + " has no '" + std::string(key) + "'.");
+  return *node;
+}
+
+double Reader::number(std::string_view key, std::optional<double> fallback) {
+  const Node* node = take(key);
+  if (node == nullptr && fallback) return *fallback;
+  const Node& found = must(key);
+  if (const double* x = found.number()) return *x;
+  if (found.text() != nullptr && *found.text() == "inf") return kInfinity;
+  fail(found,
+       "'" + std::string(key) + "' is " + std::string(found.kind()) + "; it must be a number.");
+}
+
+double Reader::number(const Parameter& parameter) {
+  const Node* node = take(parameter.name);
+  if (node == nullptr && !parameter.required()) return parameter.fallback;
+  const Node& found = must(parameter.name);
+  return located(found, [&] {
+    double x = 0;
+    if (const bool* truth = found.truth(); truth != nullptr && parameter.words.size() == 2) {
+      x = *truth ? 1 : 0;
+    } else if (found.text() != nullptr && (parameter.words.size() > 0 || *found.text() == "inf")) {
+      x = parameter.read(*found.text());
+    } else {
+      x = number(parameter.name);
+    }
+    parameter.check(x);
+    return x;
+  });
+}
+
+std::size_t Reader::whole(std::string_view key, std::optional<std::size_t> fallback,
+                          std::size_t min, std::size_t max) {
+  const auto real = fallback ? std::optional(static_cast<double>(*fallback)) : std::nullopt;
+  const double x = number(key, real);
+  if (x != std::floor(x) || x < static_cast<double>(min) || x > static_cast<double>(max)) {
+    fail(must(key), "'" + std::string(key) + "' is " + plain(must(key)) +
+                        "; it must be a whole number from " + std::to_string(min) + " to " +
+                        std::to_string(max) + ".");
+  }
+  return static_cast<std::size_t>(x);
+}
+
+bool Reader::truth(std::string_view key, bool fallback) {
+  const Node* node = take(key);
+  if (node == nullptr) return fallback;
+  if (const bool* truth = node->truth()) return *truth;
+  fail(*node, "'" + std::string(key) + "' is " + std::string(node->kind()) +
+                  "; it must be true or false.");
+}
+
+std::string Reader::text(std::string_view key, std::optional<std::string> fallback) {
+  const Node* node = take(key);
+  if (node == nullptr && fallback) return *fallback;
+  const Node& found = must(key);
+  if (const std::string* text = found.text()) return *text;
+  fail(found, "'" + std::string(key) + "' is " + std::string(found.kind()) + "; it must be text.");
+}
+
+std::string Reader::word(std::string_view key, std::initializer_list<std::string_view> words,
+                         std::string_view fallback) {
+  return word(key, std::span<const std::string_view>(words.begin(), words.size()), fallback);
+}
+
+std::string Reader::word(std::string_view key, std::span<const std::string_view> words,
+                         std::string_view fallback) {
+  std::string given = text(key, std::string(fallback));
+  if (std::ranges::find(words, given) != words.end()) return given;
+  fail(*node_.find(key),
+       "'" + std::string(key) + "' is '" + given + "'" + instead_of(given, words));
+}
+
+const Node* Reader::any(std::string_view key) { return take(key); }
+
+void Reader::finish() const {
+  for (const auto& [key, node] : *node_.object()) {
+    if (std::ranges::find(known_, key) != known_.end()) continue;
+    const std::vector<std::string_view> known(known_.begin(), known_.end());
+    fail(node, "'" + key + "' is not a key of " + what_ + instead_of(key, known));
+  }
+}
+
+}  // namespace medgrad::lab
