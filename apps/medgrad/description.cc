@@ -1,14 +1,12 @@
 #include "description.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json.h"
 #include "text.h"
 
 namespace medgrad::app {
-
-using Json = nlohmann::ordered_json;
 
 bool is_common(const Description::Option& option) {
   constexpr std::string_view kCommon[] = {"--seed", "--threads", "--jobs", "--quiet", "--help"};

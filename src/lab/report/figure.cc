@@ -5,16 +5,14 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "lab/report/json_text.h"
 #include "medgrad/error.h"
 
 namespace medgrad::lab {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 4> kStyles = {"line", "points", "dashed", "area"};
 constexpr std::array<std::string_view, 2> kStatistics = {"mean", "median"};

@@ -4,12 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace medgrad::lab {
 
 void append_json_string(std::string& out, std::string_view text) {
-  using Json = nlohmann::ordered_json;
   out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
