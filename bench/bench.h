@@ -28,7 +28,7 @@ void sample(const std::string& method, double tolerance, const std::string& file
 // All sample estimators over n rows of length d that are made here, on one thread and on two,
 // beside a plain pass that adds up the rows and the Gram matrix alone.
 template <class T>
-void rows_of(std::size_t n, std::size_t d, int rounds);
+void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only);
 
 // Billions of operations per second of fused products and sums of doubles on one core.
 void fused_rate(int rounds);

@@ -1,6 +1,6 @@
 // medgrad_bench online TYPE PAGES N ROUNDS
 // medgrad_bench sample TYPE METHOD TOLERANCE FILE ROWS COLUMNS ROUNDS OUT
-// medgrad_bench rows TYPE ROWS COLUMNS ROUNDS
+// medgrad_bench rows TYPE ROWS COLUMNS ROUNDS [ONLY]
 // medgrad_bench fused double ROUNDS
 // medgrad_bench stable-samples TYPE ALPHA BETA N ROUNDS
 // medgrad_bench stable-functions double ALPHA BETA N ROUNDS
@@ -24,8 +24,9 @@ int run(const std::vector<std::string>& a) {
   } else if (a.size() == 9 && a[0] == "sample") {
     medgrad::bench::sample<T>(a[2], std::stod(a[3]), a[4], std::stoul(a[5]), std::stoul(a[6]),
                               std::stoi(a[7]), a[8]);
-  } else if (a.size() == 5 && a[0] == "rows") {
-    medgrad::bench::rows_of<T>(std::stoul(a[2]), std::stoul(a[3]), std::stoi(a[4]));
+  } else if ((a.size() == 5 || a.size() == 6) && a[0] == "rows") {
+    medgrad::bench::rows_of<T>(std::stoul(a[2]), std::stoul(a[3]), std::stoi(a[4]),
+                               a.size() == 6 ? a[5] : "");
   } else if (a.size() == 3 && a[0] == "fused") {
     medgrad::bench::fused_rate(std::stoi(a[2]));
   } else if (a.size() == 6 && a[0] == "stable-samples") {

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <limits>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bench.h"
@@ -35,54 +38,57 @@ LargeVector<T> make_rows(std::size_t n, std::size_t d) {
   return values;
 }
 
-// The best time of each task, which take turns.
-template <std::size_t N, class Run>
-void in_turns(int rounds, double (&best)[N], Run&& run) {
-  std::fill(best, best + N, std::numeric_limits<double>::infinity());
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < N; ++i) best[i] = std::min(best[i], seconds([&] { run(i); }));
-  }
-}
+struct Task {
+  std::string name;
+  std::function<void()> run;
+  double best = std::numeric_limits<double>::infinity();
+};
 
 }  // namespace
 
 template <class T>
-void rows_of(std::size_t n, std::size_t d, int rounds) {
+void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only) {
   const LargeVector<T> values = make_rows<T>(n, d);
   const Rows<T> rows(values.data(), n, d);
   LargeVector<T> out(d);
   ThreadPool two(2);
-  const SampleMethod methods[] = {Mean{}, Median{}, TrimmedMean{n / 4}, GeometricMedian{},
-                                  HuberLocation{}};
-  const char* const names[] = {
-      "plain", "gram", "mean", "median", "trimmed mean", "geometric median", "huber location"};
-  constexpr std::size_t kMethods = std::size(methods), kAll = 2 + 2 * kMethods;
-  double best[kAll];
   estimators::Input<T> input;
   input.n = n;
   input.d = d;
   input.rows.resize(n);
   for (std::size_t i = 0; i < n; ++i) input.rows[i] = rows.row(i);
   const std::vector<T> centre(d);
-  double kept = 0;
-  in_turns(rounds, best, [&](std::size_t task) {
-    if (task == 0) {
-      sum_rows(values.data(), n, d, out.data());
-    } else if (task == 1) {
-      kept += estimators::gram_matrix<T>(input, centre.data(), {}).g[0];
-    } else {
+  double sum = 0;
+
+  std::vector<Task> tasks;
+  const auto add = [&](const std::string& name, auto&& run) {
+    if (name.find(only) != std::string::npos || tasks.empty()) tasks.push_back({name, run});
+  };
+  add("plain", [&] { sum_rows(values.data(), n, d, out.data()); });
+  add("gram", [&] { sum += estimators::gram_matrix<T>(input, centre.data(), {}).g[0]; });
+  const std::pair<const char*, SampleMethod> methods[] = {{"mean", Mean{}},
+                                                          {"median", Median{}},
+                                                          {"trimmed mean", TrimmedMean{n / 4}},
+                                                          {"geometric median", GeometricMedian{}},
+                                                          {"huber location", HuberLocation{}}};
+  for (const auto& [name, method] : methods) {
+    for (const bool threads : {false, true}) {
       SampleOptions<T> options;
-      options.pool = task >= 2 + kMethods ? &two : nullptr;
-      (void)aggregate(methods[(task - 2) % kMethods], rows, std::span<T>(out), options);
+      options.pool = threads ? &two : nullptr;
+      add(name + std::string(threads ? ", 2 threads" : ""), [&, options, method = method] {
+        (void)aggregate(method, rows, std::span<T>(out), options);
+      });
     }
-  });
-  const double flops = static_cast<double>(n * (n + 1)) * static_cast<double>(d);
-  std::printf(R"({"n": %zu, "d": %zu, "plain_ms": %.4f, "gram_ms": %.4f, "gram_gflops": %.2f)", n,
-              d, best[0] * 1e3, best[1] * 1e3, flops / best[1] * 1e-9);
-  for (std::size_t m = 0; m < kMethods; ++m)
-    std::printf(R"(, "%s": [%.4f, %.4f])", names[2 + m], best[2 + m] * 1e3,
-                best[2 + kMethods + m] * 1e3);
-  std::printf("%s}\n", kept == 0.5 ? " " : "");
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (Task& task : tasks) task.best = std::min(task.best, seconds(task.run));
+  }
+  for (const Task& task : tasks) {
+    std::printf(R"({"what": "%s", "n": %zu, "d": %zu, "ms": %.4f, "ratio": %.2f})"
+                "\n",
+                task.name.c_str(), n, d, task.best * 1e3, task.best / tasks[0].best);
+  }
+  if (std::isnan(sum)) std::puts("");
 }
 
 void fused_rate(int rounds) {
@@ -93,7 +99,7 @@ void fused_rate(int rounds) {
               best);
 }
 
-template void rows_of<float>(std::size_t, std::size_t, int);
-template void rows_of<double>(std::size_t, std::size_t, int);
+template void rows_of<float>(std::size_t, std::size_t, int, const std::string&);
+template void rows_of<double>(std::size_t, std::size_t, int, const std::string&);
 
 }  // namespace medgrad::bench

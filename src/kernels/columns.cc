@@ -1,6 +1,7 @@
 #include "kernels/columns.h"
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/simd.h"
@@ -10,10 +11,15 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/fused-inl.h"
+#include "kernels/network-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows that are read side by side: as many streams as a processor follows.
+inline constexpr std::size_t kRowsAtOnce = 16;
 
 // x * 0 is 0 for finite x and NaN otherwise, and NaN stays in a sum. Four sums hide the latency.
 template <class T>
@@ -40,22 +46,6 @@ bool AllFinite(const T* const* rows, std::size_t n, std::size_t begin, std::size
   }
   const auto sum = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
   return hn::AllTrue(d, hn::Eq(sum, zero)) && tail == T{0};
-}
-
-// (a + b) / 2 where that does not overflow; else both are so large that halving them is exact.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Midpoint(D d, V a, V b) {
-  const V half = hn::Set(d, hn::TFromD<D>(0.5));
-  const V sum = hn::Mul(hn::Add(a, b), half);
-  const V halves = hn::Add(hn::Mul(a, half), hn::Mul(b, half));
-  return hn::IfThenElse(hn::IsFinite(sum), sum, halves);
-}
-
-template <Comparator c, class V>
-HWY_INLINE void Compare(V* HWY_RESTRICT v) {
-  const V a = v[c.low], b = v[c.high];
-  if constexpr (c.keep_low) v[c.low] = hn::Min(a, b);
-  if constexpr (c.keep_high) v[c.high] = hn::Max(a, b);
 }
 
 // Also adds 0 times the sum of the column to `alarm`: NaN from then on if an entry is not finite
@@ -109,6 +99,7 @@ bool RegisterMedians(const T* const* rows, std::size_t n, std::size_t begin, std
   (void)((n == N + 1 && (finite = MediansOf<N + 1, kStream>(rows, begin, end, out), true)) || ...);
   return finite;
 }
+
 template <class T>
 bool RegisterMedians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
                      T* out, bool stream) {
@@ -120,22 +111,94 @@ bool RegisterMedians(const T* const* rows, std::size_t n, std::size_t begin, std
   return finite;
 }
 
-template <class T>
-void RunNetwork(std::span<const Comparator> network, T* tile, std::size_t width) {
-  const hn::ScalableTag<T> d;
-  const hn::CappedTag<T, 1> one;
-  for (const Comparator c : network) {
-    T* HWY_RESTRICT low = tile + c.low * width;
-    T* HWY_RESTRICT high = tile + c.high * width;
-    const auto pass = [&](auto tag, std::size_t j) {
-      const auto a = hn::LoadU(tag, low + j), b = hn::LoadU(tag, high + j);
-      if (c.keep_low) hn::StoreU(hn::Min(a, b), tag, low + j);
-      if (c.keep_high) hn::StoreU(hn::Max(a, b), tag, high + j);
-    };
-    std::size_t j = 0;
-    for (; j + hn::Lanes(d) <= width; j += hn::Lanes(d)) pass(d, j);
-    for (; j < width; ++j) pass(one, j);
+// Loads T as double.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> LoadAsDouble(D d, const T* x) {
+  if constexpr (std::is_same_v<T, double>) {
+    return hn::LoadU(d, x);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
   }
+}
+// Stores double as T.
+template <class D, class T>
+HWY_INLINE void StoreAs(hn::Vec<D> v, D d, T* x) {
+  if constexpr (std::is_same_v<T, double>) {
+    hn::StoreU(v, d, x);
+  } else {
+    const hn::Rebind<float, D> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, v), narrow, x);
+  }
+}
+
+// Some of the rows: adds them to sums that begin with 0 (kFirst) or are in memory, and leaves them
+// there or (kLast) divides by `total` what is the sum then. `alarm` is NaN from the first sum on
+// that is not finite.
+template <bool kFirst, bool kLast, class D, class T>
+HWY_INLINE void AddRows(D d, const T* const* rows, std::size_t n, const double* weights,
+                        double total, std::size_t j, double* HWY_RESTRICT sum, T* HWY_RESTRICT out,
+                        hn::Vec<D>& alarm) {
+  using V = hn::Vec<D>;
+  constexpr std::size_t kParts = hn::MaxLanes(D()) == 1 ? 1 : 2;
+  const std::size_t N = hn::Lanes(d);
+  V s[kParts];
+  for (std::size_t p = 0; p < kParts; ++p) s[p] = kFirst ? hn::Zero(d) : hn::LoadU(d, sum + p * N);
+  if (weights == nullptr) {
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t p = 0; p < kParts; ++p)
+        s[p] = hn::Add(s[p], LoadAsDouble(d, rows[i] + j + p * N));
+    }
+  } else {
+    for (std::size_t i = 0; i < n; ++i) {
+      const V w = hn::Set(d, weights[i]);
+      for (std::size_t p = 0; p < kParts; ++p)
+        s[p] = MulAdd(d, w, LoadAsDouble(d, rows[i] + j + p * N), s[p]);
+    }
+  }
+  for (std::size_t p = 0; p < kParts; ++p) {
+    if constexpr (kLast) {
+      alarm = hn::Add(alarm, hn::Mul(s[p], hn::Zero(d)));
+      StoreAs(hn::Div(s[p], hn::Set(d, total)), d, out + p * N);
+    } else {
+      hn::StoreU(s[p], d, sum + p * N);
+    }
+  }
+}
+
+template <bool kFirst, bool kLast, class T>
+bool AddSomeRows(const T* const* rows, std::size_t n, const double* weights, double total,
+                 std::size_t begin, std::size_t end, double* sum, T* out) {
+  const hn::ScalableTag<double> d;
+  const hn::CappedTag<double, 1> one;
+  const T* local[kRowsAtOnce];
+  for (std::size_t i = 0; i < n; ++i) local[i] = rows[i] + begin;
+  auto alarm = hn::Zero(d);
+  auto last = hn::Zero(one);
+  const std::size_t count = end - begin, step = (hn::Lanes(d) == 1 ? 1 : 2) * hn::Lanes(d);
+  std::size_t j = 0;
+  for (; j + step <= count; j += step) {
+    if (j % (64 / sizeof(T)) == 0) {
+      for (std::size_t i = 0; i < n; ++i) hwy::Prefetch(local[i] + j + 1024 / sizeof(T));
+    }
+    AddRows<kFirst, kLast>(d, local, n, weights, total, j, sum + j, out + j, alarm);
+  }
+  for (; j < count; ++j)
+    AddRows<kFirst, kLast>(one, local, n, weights, total, j, sum + j, out + j, last);
+  return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d))) && hn::GetLane(last) == 0;
+}
+
+template <class T>
+bool Means(const T* const* rows, std::size_t n, const double* weights, double total,
+           std::size_t begin, std::size_t end, double* sum, T* out) {
+  if (n <= kRowsAtOnce)
+    return AddSomeRows<true, true>(rows, n, weights, total, begin, end, sum, out);
+  constexpr std::size_t kSome = kRowsAtOnce / 2;
+  AddSomeRows<true, false>(rows, kSome, weights, total, begin, end, sum, out);
+  std::size_t i = kSome;
+  const auto from = [&](std::size_t k) { return weights == nullptr ? nullptr : weights + k; };
+  for (; i + kSome < n; i += kSome)
+    AddSomeRows<false, false>(rows + i, kSome, from(i), total, begin, end, sum, out);
+  return AddSomeRows<false, true>(rows + i, n - i, from(i), total, begin, end, sum, out);
 }
 
 template <class T>
@@ -163,11 +226,13 @@ bool MediansF64(const double* const* rows, std::size_t n, std::size_t begin, std
                 double* out, bool stream) {
   return RegisterMedians(rows, n, begin, end, out, stream);
 }
-void RunNetworkF32(std::span<const Comparator> network, float* tile, std::size_t width) {
-  RunNetwork(network, tile, width);
+bool MeansF32(const float* const* rows, std::size_t n, const double* weights, double total,
+              std::size_t begin, std::size_t end, double* sum, float* out) {
+  return Means(rows, n, weights, total, begin, end, sum, out);
 }
-void RunNetworkF64(std::span<const Comparator> network, double* tile, std::size_t width) {
-  RunNetwork(network, tile, width);
+bool MeansF64(const double* const* rows, std::size_t n, const double* weights, double total,
+              std::size_t begin, std::size_t end, double* sum, double* out) {
+  return Means(rows, n, weights, total, begin, end, sum, out);
 }
 void MidpointsF32(const float* a, const float* b, std::size_t count, float* out) {
   Midpoints(a, b, count, out);
@@ -185,8 +250,8 @@ HWY_EXPORT(AllFiniteF32);
 HWY_EXPORT(AllFiniteF64);
 HWY_EXPORT(MediansF32);
 HWY_EXPORT(MediansF64);
-HWY_EXPORT(RunNetworkF32);
-HWY_EXPORT(RunNetworkF64);
+HWY_EXPORT(MeansF32);
+HWY_EXPORT(MeansF64);
 HWY_EXPORT(MidpointsF32);
 HWY_EXPORT(MidpointsF64);
 
@@ -213,14 +278,16 @@ bool register_medians(const double* const* rows, std::size_t n, std::size_t begi
   return HWY_DYNAMIC_DISPATCH(MediansF64)(rows, n, begin, end, out, stream);
 }
 template <>
-void run_network(std::span<const Comparator> network, float* tile, std::size_t width) {
+bool column_means(const float* const* rows, std::size_t n, const double* weights, double total,
+                  std::size_t begin, std::size_t end, double* sum, float* out) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(RunNetworkF32)(network, tile, width);
+  return HWY_DYNAMIC_DISPATCH(MeansF32)(rows, n, weights, total, begin, end, sum, out);
 }
 template <>
-void run_network(std::span<const Comparator> network, double* tile, std::size_t width) {
+bool column_means(const double* const* rows, std::size_t n, const double* weights, double total,
+                  std::size_t begin, std::size_t end, double* sum, double* out) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(RunNetworkF64)(network, tile, width);
+  return HWY_DYNAMIC_DISPATCH(MeansF64)(rows, n, weights, total, begin, end, sum, out);
 }
 template <>
 void midpoints(const float* a, const float* b, std::size_t count, float* out) {

@@ -1,13 +1,10 @@
-// Kernels that look at each column of n rows by itself: medians and order statistics.
+// Kernels that look at each column of n rows by itself: means and medians of few rows.
 //
 // Rows are an array of n pointers; [begin, end) are the columns to work on. Comparisons and the
 // midpoint are exact or rounded once, so every SIMD target gives the same bits.
 #pragma once
 
 #include <cstddef>
-#include <span>
-
-#include "kernels/network.h"
 
 namespace medgrad::kernels {
 
@@ -27,9 +24,13 @@ template <class T>
 bool register_medians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
                       T* out, bool stream = false);
 
-// Runs the network over a tile: row i is tile[i * width, (i + 1) * width). Entries finite.
+// out[j - begin] = sum_i w_i x_ij / total, summed in double in the order of the rows, products
+// fused; `weights` may be null for all one. `sum` is room for end - begin doubles. False if a sum
+// is not finite, as it is where an entry is not: `out` is then of no use.
 template <class T>
-void run_network(std::span<const Comparator> network, T* tile, std::size_t width);
+[[nodiscard]] bool column_means(const T* const* rows, std::size_t n, const double* weights,
+                                double total, std::size_t begin, std::size_t end, double* sum,
+                                T* out);
 
 // out = the midpoint of a and b, rounded once: no overflow for 1e308, exact for denormals.
 template <class T>

@@ -10,8 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 namespace medgrad::kernels {
 
@@ -36,7 +34,7 @@ constexpr void visit_sort_network(std::size_t n, Visit&& visit) {
   }
 }
 
-// Keeps of all[0, count) the comparators that the outputs [first, last] depend on, in order;
+// Keeps of all[0, count) the comparators that the wanted outputs depend on, in order;
 // returns how many.
 constexpr std::size_t prune_network(Comparator* all, std::size_t count, bool* wanted) {
   std::size_t kept = count;
@@ -52,20 +50,7 @@ constexpr std::size_t prune_network(Comparator* all, std::size_t count, bool* wa
   return count - kept;
 }
 
-// The network that puts the order statistics first … last (from 0) of n values in their places.
-[[nodiscard]] inline std::vector<Comparator> selection_network(std::size_t n, std::size_t first,
-                                                               std::size_t last) {
-  std::vector<Comparator> network;
-  visit_sort_network(n, [&](std::size_t a, std::size_t b) {
-    network.push_back({static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b)});
-  });
-  const auto wanted = std::make_unique<bool[]>(n);
-  for (std::size_t i = first; i <= last; ++i) wanted[i] = true;
-  network.resize(prune_network(network.data(), network.size(), wanted.get()));
-  return network;
-}
-
-// The same for the median of N, at compile time.
+// The network of the median of N, at compile time.
 template <std::size_t N>
 struct MedianNetwork {
   static constexpr std::size_t kMost = N * N / 2 + 1;

@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/network.h"
 #include "kernels/simd.h"
 
 namespace medgrad::kernels {
@@ -87,20 +88,34 @@ TYPED_TEST(Columns, NonFiniteIsNoticedAnywhere) {
   });
 }
 
-TYPED_TEST(Columns, NetworksSelect) {
+// Against plain loops in the same order: the same bits.
+TYPED_TEST(Columns, MeansAddInOrder) {
   using T = TypeParam;
   this->on_every_target([&] {
-    for (const std::size_t n : {2u, 3u, 5u, 17u, 31u, 32u, 33u, 100u, 128u}) {
-      for (const std::size_t first : {std::size_t{0}, n / 4, (n - 1) / 2}) {
-        const std::size_t last = n - 1 - first, width = 19;
-        this->fill(n, width, 7);
-        std::vector<T> tile;
-        for (const T* row : this->rows_) tile.insert(tile.end(), row, row + width);
-        run_network<T>(selection_network(n, first, last), tile.data(), width);
-        for (std::size_t j = 0; j < width; ++j) {
-          const auto column = this->sorted_column(j);
-          for (std::size_t i = first; i <= last; ++i) ASSERT_EQ(tile[i * width + j], column[i]);
+    for (const std::size_t n : {1u, 2u, 8u, 9u, 16u, 17u, 24u, 25u, 40u}) {
+      for (const std::size_t length : {1u, 2u, 15u, 16u, 17u, 70u}) {
+        this->fill(n, length, static_cast<unsigned>(n));
+        for (T& x : this->data_) x /= T{3};
+        std::vector<double> weights(n), sum(length);
+        double total = 0;
+        for (std::size_t i = 0; i < n; ++i) total += weights[i] = 1.0 / static_cast<double>(i + 3);
+        for (const bool weighted : {false, true}) {
+          std::vector<T> out(length, T{99});
+          ASSERT_TRUE(column_means(this->rows_.data(), n, weighted ? weights.data() : nullptr,
+                                   total, 1, length, sum.data(), out.data()));
+          for (std::size_t j = 1; j < length; ++j) {
+            double plain = 0;
+            for (std::size_t i = 0; i < n; ++i)
+              plain = std::fma(weighted ? weights[i] : 1.0, static_cast<double>(this->rows_[i][j]),
+                               plain);
+            ASSERT_EQ(out[j - 1], static_cast<T>(plain / total)) << n << " " << j;
+          }
+          ASSERT_EQ(out[length - 1], T{99});
         }
+        const_cast<T*>(this->rows_[n / 2])[length - 1] = -std::numeric_limits<T>::infinity();
+        std::vector<T> out(length);
+        EXPECT_FALSE(column_means<T>(this->rows_.data(), n, nullptr, total, 0, length, sum.data(),
+                                     out.data()));
       }
     }
   });
@@ -121,12 +136,11 @@ TYPED_TEST(Columns, MidpointsAreRoundedOnce) {
 // A 0-1 argument: a network that sorts all sequences of zeros and ones sorts everything.
 TEST(Network, SortsZerosAndOnes) {
   for (std::size_t n = 1; n <= 14; ++n) {
-    const auto network = selection_network(n, 0, n - 1);
     for (unsigned bits = 0; bits < (1u << n); ++bits) {
       unsigned v = bits;
-      for (const Comparator c : network) {
-        if ((v >> c.low & 1u) > (v >> c.high & 1u)) v ^= (1u << c.low) | (1u << c.high);
-      }
+      visit_sort_network(n, [&](std::size_t low, std::size_t high) {
+        if ((v >> low & 1u) > (v >> high & 1u)) v ^= (1u << low) | (1u << high);
+      });
       for (std::size_t i = 0; i + 1 < n; ++i) ASSERT_LE(v >> i & 1u, v >> (i + 1) & 1u);
     }
   }

@@ -9,6 +9,8 @@
 
 #include "core/sample/estimators.h"
 #include "core/sample/line.h"
+#include "kernels/select.h"
+#include "kernels/sorted.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -21,24 +23,14 @@ Count register_median(const Input<T>& input, std::span<T> out) {
   // A result beyond the second-level cache would be read from memory before it is written there.
   constexpr std::size_t kLargeResult = std::size_t{4} << 20;
   const bool stream = out.size_bytes() >= kLargeResult;
-  const Chunks chunks = chunks_for(input.d);
-  SmallVector<Count, 2> seen(chunks.count);
-  for_each(input.pool, chunks.count, [&](std::size_t c) {
-    Block<T> block(input);
-    for (std::size_t begin = chunks.begin(c); begin < chunks.end(c); begin += kStep) {
-      const std::size_t end = std::min(begin + kStep, chunks.end(c));
-      if (kernels::register_medians(input.rows.data(), input.n, begin, end, &out[begin], stream))
-        continue;
-      for (std::size_t b = begin; b < end; b += kBlock) {
-        block.load(b, std::min(b + kBlock, end));
-        (void)kernels::register_medians(block.rows(), input.n, 0, block.count(), &out[b]);
-      }
+  return for_each_step(input, kStep, [&](Block<T>& block, std::size_t begin, std::size_t end) {
+    if (kernels::register_medians(input.rows.data(), input.n, begin, end, &out[begin], stream))
+      return;
+    for (std::size_t b = begin; b < end; b += kBlock) {
+      block.load(b, std::min(b + kBlock, end));
+      (void)kernels::register_medians(block.rows(), input.n, 0, block.count(), &out[b]);
     }
-    seen[c] = block.seen();
   });
-  Count all;
-  for (const Count& one : seen) all += one;
-  return all;
 }
 
 template <Real T>
@@ -98,33 +90,17 @@ void trim_missing(const Input<T>& input, std::size_t f, std::size_t begin, std::
   }
 }
 
-// The middle order statistics by a network over a tile, then their mean.
+// The columns of a finite block; false if a sum overflows, or there are too many rows to count.
 template <Real T>
-void trim_tile(std::span<const kernels::Comparator> network, Block<T>& block, std::size_t n,
-               std::size_t f, T* out) {
-  const std::size_t most = tile_width<T>(n);
-  std::vector<T>& tile = block.scratch();
-  tile.resize(most * n);
-  double sum[kBlock];
-  const double kept = static_cast<double>(n - 2 * f);
-  for (std::size_t begin = 0; begin < block.count(); begin += most) {
-    const std::size_t width = std::min(most, block.count() - begin);
-    for (std::size_t i = 0; i < n; ++i)
-      std::copy_n(block.rows()[i] + begin, width, tile.data() + i * width);
-    kernels::run_network<T>(network, tile.data(), width);
-    std::fill(sum, sum + width, 0.0);
-    for (std::size_t i = f; i < n - f; ++i) {
-      for (std::size_t j = 0; j < width; ++j) sum[j] += static_cast<double>(tile[i * width + j]);
-    }
-    for (std::size_t j = 0; j < width; ++j) out[begin + j] = static_cast<T>(sum[j] / kept);
-    for (std::size_t j = 0; j < width; ++j) {
-      if (std::isfinite(sum[j])) continue;
-      double part = 0;
-      for (std::size_t i = f; i < n - f; ++i)
-        part += static_cast<double>(tile[i * width + j]) / kept;
-      out[begin + j] = clamp_to_finite(static_cast<T>(part));
-    }
+bool trim_block(Block<T>& block, std::size_t n, std::size_t f, T* out) {
+  if (n > kernels::kMostCounted) return false;
+  if (n <= kernels::kSortedRows) {
+    kernels::sorted_means<T>(block.rows(), n, block.count(), f, out);
+    return true;
   }
+  std::vector<T>& tile = block.scratch();
+  tile.resize(kernels::select_room<T>(n));
+  return kernels::trimmed_columns<T>(block.rows(), n, block.count(), f, out, tile.data());
 }
 
 // sum omega_i |m - x_i|_1 over the columns of a block, entries times `unit`.
@@ -168,11 +144,11 @@ SampleInfo median(const Input<T>& input, std::span<T> out) {
     seen = register_median(input, out);
   } else {
     const ColumnMedian<T> column_median(input.n);
-    seen =
-        for_each_block(input, static_cast<const T*>(nullptr),
-                       [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
-                         column_median(block.rows(), block.count(), &out[begin], block.scratch());
-                       });
+    seen = for_each_step(input, block_step(input.n),
+                         [&](Block<T>& block, std::size_t begin, std::size_t end) {
+                           block.load(begin, end);
+                           column_median(block.rows(), block.count(), &out[begin], block.scratch());
+                         });
   }
   SampleInfo info;
   info.nan = seen.nan;
@@ -185,23 +161,18 @@ template <Real T>
 SampleInfo trimmed_mean(std::size_t f, const Input<T>& input, std::span<T> out) {
   check_small(input);
   const std::size_t n = input.n;
-  const bool small = n <= kNetworkRows;
-  const auto network =
-      small ? kernels::selection_network(n, f, n - f - 1) : std::vector<kernels::Comparator>();
   const Count seen =
-      for_each_block(input, static_cast<const T*>(nullptr),
-                     [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t end) {
-                       if (!block.finite()) {
-                         trim_missing(input, f, begin, end, out);
-                       } else if (small) {
-                         trim_tile<T>(network, block, n, f, &out[begin]);
-                       } else {
-                         visit_columns(block.rows(), n, block.count(), block.scratch(),
-                                       [&](std::size_t j, std::span<T> values) {
-                                         out[begin + j] = trimmed_column(values, f);
-                                       });
-                       }
-                     });
+      for_each_step(input, block_step(n), [&](Block<T>& block, std::size_t begin, std::size_t end) {
+        block.load(begin, end);
+        if (!block.finite()) {
+          trim_missing(input, f, begin, end, out);
+        } else if (!trim_block(block, n, f, &out[begin])) {
+          visit_columns(block.rows(), n, block.count(), block.scratch(),
+                        [&](std::size_t j, std::span<T> values) {
+                          out[begin + j] = trimmed_column(values, f);
+                        });
+        }
+      });
   SampleInfo info;
   info.nan = seen.nan;
   info.inf = seen.inf;

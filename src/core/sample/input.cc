@@ -9,6 +9,8 @@
 #include <type_traits>
 
 #include "kernels/columns.h"
+#include "kernels/select.h"
+#include "kernels/sorted.h"
 #include "medgrad/error.h"
 
 namespace medgrad::estimators {
@@ -153,32 +155,22 @@ T median_of(std::span<T> values) {
 }
 
 template <Real T>
-ColumnMedian<T>::ColumnMedian(std::size_t n) : n_(n) {
-  if (n > kernels::kRegisterRows && n <= kNetworkRows)
-    network_ = kernels::selection_network(n, (n - 1) / 2, n / 2);
-}
-
-template <Real T>
 void ColumnMedian<T>::operator()(const T* const* rows, std::size_t count, T* out,
                                  std::vector<T>& scratch) const {
   if (n_ <= kernels::kRegisterRows) {
     (void)kernels::register_medians(rows, n_, 0, count, out);  // entries are finite: no news
-    return;
-  }
-  if (n_ > kNetworkRows) {
+  } else if (n_ <= kernels::kSortedRows) {
+    kernels::sorted_medians(rows, n_, count, out);
+  } else if (n_ <= kernels::kMostCounted) {
+    scratch.resize(kernels::select_room<T>(n_));
+    T above[kBlock];
+    const bool even = n_ % 2 == 0;
+    kernels::select_columns<T>(rows, n_, count, (n_ + 1) / 2, out, even ? above : nullptr,
+                               scratch.data());
+    if (even) kernels::midpoints<T>(out, above, count, out);
+  } else {
     visit_columns(rows, n_, count, scratch,
                   [&](std::size_t j, std::span<T> values) { out[j] = median_of(values); });
-    return;
-  }
-  const std::size_t most = tile_width<T>(n_);
-  scratch.resize(most * n_);
-  for (std::size_t begin = 0; begin < count; begin += most) {
-    const std::size_t width = std::min(most, count - begin);
-    for (std::size_t i = 0; i < n_; ++i)
-      std::copy_n(rows[i] + begin, width, scratch.data() + i * width);
-    kernels::run_network<T>(network_, scratch.data(), width);
-    kernels::midpoints(scratch.data() + (n_ - 1) / 2 * width, scratch.data() + n_ / 2 * width,
-                       width, out + begin);
   }
 }
 

@@ -7,13 +7,13 @@
 // pulls nowhere. Everything after works on finite numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <span>
 #include <vector>
 
 #include "core/small_vector.h"
-#include "kernels/network.h"
 #include "kernels/simd.h"
 #include "medgrad/sample.h"
 #include "medgrad/thread_pool.h"
@@ -72,29 +72,19 @@ template <Real T>
   return x > kMost ? kMost : x < -kMost ? -kMost : x;
 }
 
-// Medians of the columns of n rows with finite entries. The network is made once; scratch belongs
-// to a Block.
+// Medians of the columns of n rows with finite entries: up to kernels::kRegisterRows and
+// kernels::kSortedRows rows by networks, beyond by counting (kernels/select.h). Other order
+// statistics of a block come from the same kernels: sort_columns (sorted.h) for few rows,
+// select_columns (select.h) for the k-th smallest of many. Scratch belongs to a Block.
 template <Real T>
 class ColumnMedian {
  public:
-  explicit ColumnMedian(std::size_t n);
+  explicit ColumnMedian(std::size_t n) : n_(n) {}
   void operator()(const T* const* rows, std::size_t count, T* out, std::vector<T>& scratch) const;
 
  private:
   std::size_t n_;
-  std::vector<kernels::Comparator> network_;
 };
-
-// From kRegisterRows to this many rows the network runs over tiles; with more, a selection per
-// column is faster.
-inline constexpr std::size_t kNetworkRows = 128;
-
-// Columns of a tile of n rows: at most 32 KiB, the part of a first-level cache that is ours.
-template <class T>
-[[nodiscard]] constexpr std::size_t tile_width(std::size_t n) {
-  const std::size_t fits = 32768 / (n * sizeof(T)) / 16 * 16;
-  return fits < 16 ? 16 : fits > kBlock ? kBlock : fits;
-}
 
 // Calls visit(column, values) for the columns of `rows`, values being the n entries in row order,
 // in memory that may be reordered. Rows are read in runs of 16 columns.
@@ -174,6 +164,33 @@ Count for_each_block(const Input<T>& input, const T* fill, Task&& task) {
   return for_each_chunk(input, fill, [&](std::size_t c, auto&& walk) {
     walk([&](Block<T>& block, std::size_t begin, std::size_t end) { task(c, block, begin, end); });
   });
+}
+
+// For estimators that take each column by itself, whose results do not depend on where the columns
+// are cut: task(block, begin, end) for runs of at most `step` columns, a multiple of kLanes, in
+// parallel. The block is loaded by the task.
+template <Real T, class Task>
+Count for_each_step(const Input<T>& input, std::size_t step, Task&& task) {
+  // Cut as finely as pays: rows may be many and short.
+  constexpr std::size_t kWorth = std::size_t{1} << 16, kMostParts = 256;
+  const std::size_t steps = (input.d + step - 1) / step;
+  const std::size_t parts =
+      std::max<std::size_t>(1, std::min({steps, kMostParts, input.n * input.d / kWorth}));
+  SmallVector<Count, 2> seen(parts);
+  for_each(input.pool, parts, [&](std::size_t part) {
+    Block<T> block(input);
+    for (std::size_t s = part * steps / parts; s < (part + 1) * steps / parts; ++s)
+      task(block, s * step, std::min((s + 1) * step, input.d));
+    seen[part] = block.seen();
+  });
+  Count all;
+  for (const Count& one : seen) all += one;
+  return all;
+}
+
+// Columns of a block of n rows of which two fit into a second-level cache of half a megabyte.
+[[nodiscard]] constexpr std::size_t block_step(std::size_t n) {
+  return n <= 256 ? kBlock : n <= 512 ? kBlock / 2 : kBlock / 4;
 }
 
 // For estimators that write as they read: looks for non-finite entries first where the data is

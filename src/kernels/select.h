@@ -1,0 +1,37 @@
+// Order statistics of the columns of many rows: the k-th smallest entry of each.
+//
+// Networks (network.h) need n log^2 n comparisons. From some thirty rows on counting is faster: a
+// pivot per column, how many entries are at most as large, for all columns of a vector at once, and
+// a better pivot between those that were too small and too large. Half a dozen passes over a tile
+// in the cache do, whatever n; pivots are guesses, and the result is exact whatever they were: an
+// entry, the same on every SIMD target, for any finite numbers, ties included (zeros come out as
+// +0).
+#pragma once
+
+#include <cstddef>
+
+namespace medgrad::kernels {
+
+// More rows than that cannot be counted exactly in floats.
+inline constexpr std::size_t kMostCounted = std::size_t{1} << 23;
+
+// Room for a tile of n rows: a cache line of each, and one to align them.
+template <class T>
+[[nodiscard]] constexpr std::size_t select_room(std::size_t n) {
+  return (n + 1) * (64 / sizeof(T));
+}
+
+// low[j] = the k-th smallest (from 1) of the n finite entries rows[i][j], and high[j] the next one
+// (k < n), for j < count; `high` may be null. tile: select_room<T>(n) numbers. n <= kMostCounted.
+template <class T>
+void select_columns(const T* const* rows, std::size_t n, std::size_t count, std::size_t k, T* low,
+                    T* high, T* tile);
+
+// out[j] = the mean, in double, of what is left of column j without its f smallest and f largest
+// entries, 2 f < n; room and entries as above. False if a sum overflows, and `out` is then of no
+// use. The order of the rows matters to rounding.
+template <class T>
+[[nodiscard]] bool trimmed_columns(const T* const* rows, std::size_t n, std::size_t count,
+                                   std::size_t f, T* out, T* tile);
+
+}  // namespace medgrad::kernels

@@ -1,0 +1,270 @@
+#include "kernels/sorted.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/sorted.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/network-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace medgrad::kernels::HWY_NAMESPACE {
+
+template <class T>
+inline constexpr std::size_t kLine = kLineColumns<T>;
+template <class T>
+using Tag = hn::CappedTag<T, kLine<T>>;
+
+// Pointers to a cache line of each of n rows and of N - n more: all infinite, or with `both` every
+// other one minus infinity.
+template <std::size_t N, class T>
+class Lines {
+ public:
+  Lines(const T* const* rows, std::size_t n, bool both) : rows_(rows), n_(n) {
+    constexpr T kInf = std::numeric_limits<T>::infinity();
+    std::fill(low_, low_ + kLine<T>, -kInf);
+    std::fill(high_, high_ + kLine<T>, kInf);
+    for (std::size_t i = n; i < N; ++i) at_[i] = both && (i - n) % 2 == 1 ? low_ : high_;
+  }
+  // The columns from `begin` on; beyond `width` there are zeros.
+  const T* const* from(std::size_t begin, std::size_t width) {
+    for (std::size_t i = 0; i < n_; ++i) {
+      at_[i] = rows_[i] + begin;
+      if (width == kLine<T>) continue;
+      T* const part = part_ + i * kLine<T>;
+      std::fill(std::copy_n(at_[i], width, part), part + kLine<T>, T{0});
+      at_[i] = part;
+    }
+    return at_;
+  }
+
+ private:
+  const T* const* rows_;
+  std::size_t n_;
+  const T* at_[N];
+  T low_[kLine<T>], high_[kLine<T>], part_[N * kLine<T>];
+};
+
+// The median of n rows in a network for N, N even: filled up with rows of the smallest and of the
+// largest numbers, as many of the one as of the other, or one more of these.
+template <std::size_t N, class D, std::size_t... I>
+HWY_INLINE hn::Vec<D> PaddedMedian(D d, const hn::TFromD<D>* const* rows, std::size_t n,
+                                   std::size_t j, std::index_sequence<I...>) {
+  static constexpr MedianNetwork<N> kNetwork;
+  hn::Vec<D> v[N];
+  for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, rows[i] + j);
+  (Compare<kNetwork.comparators[I]>(v), ...);
+  return n % 2 == 1 ? v[N / 2 - 1] : Midpoint(d, v[N / 2 - 1], v[N / 2]);
+}
+
+template <std::size_t N, class T>
+void PaddedMediansOf(const T* const* rows, std::size_t n, std::size_t count, T* HWY_RESTRICT out) {
+  constexpr auto kAll = std::make_index_sequence<MedianNetwork<N>().count>();
+  const Tag<T> d;
+  Lines<N, T> lines(rows, n, true);
+  T last[kLine<T>];
+  for (std::size_t begin = 0; begin < count; begin += kLine<T>) {
+    const std::size_t width = std::min(kLine<T>, count - begin);
+    const T* const* const at = lines.from(begin, width);
+    T* const to = width == kLine<T> ? out + begin : last;
+    for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d))
+      hn::StoreU(PaddedMedian<N>(d, at, n, j, kAll), d, to + j);
+    if (to == last) std::copy_n(last, width, out + begin);
+  }
+}
+
+template <class T>
+void PaddedMedians(const T* const* rows, std::size_t n, std::size_t count, T* out) {
+  if (n <= 24) return PaddedMediansOf<24>(rows, n, count, out);
+  if (n <= 32) return PaddedMediansOf<32>(rows, n, count, out);
+  if (n <= 48) return PaddedMediansOf<48>(rows, n, count, out);
+  PaddedMediansOf<64>(rows, n, count, out);
+}
+
+// All of the network of N, without pruning.
+template <std::size_t N>
+struct SortNetwork {
+  static constexpr std::size_t count_all() {
+    std::size_t count = 0;
+    visit_sort_network(N, [&](std::size_t, std::size_t) { ++count; });
+    return count;
+  }
+  std::array<Comparator, count_all()> comparators{};
+  constexpr SortNetwork() {
+    std::size_t c = 0;
+    visit_sort_network(N, [&](std::size_t a, std::size_t b) {
+      comparators[c].low = static_cast<std::uint16_t>(a);
+      comparators[c++].high = static_cast<std::uint16_t>(b);
+    });
+  }
+};
+
+template <std::size_t N, class D, class T, std::size_t... I>
+HWY_INLINE void SortVector(D d, const T* const* rows, std::size_t j, T* HWY_RESTRICT tile,
+                           std::index_sequence<I...>) {
+  static constexpr SortNetwork<N> kNetwork;
+  hn::Vec<D> v[N];
+  for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, rows[i] + j);
+  (Compare<kNetwork.comparators[I]>(v), ...);
+  for (std::size_t i = 0; i < N; ++i) hn::StoreU(v[i], d, tile + i * kLine<T> + j);
+}
+
+// Loads T as double.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> LoadAsDouble(D d, const T* x) {
+  if constexpr (std::is_same_v<T, double>) {
+    return hn::LoadU(d, x);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
+  }
+}
+
+// sum[j] = the sum of the lines [first, last).
+template <class T>
+HWY_INLINE void SumLines(const T* HWY_RESTRICT tile, std::size_t first, std::size_t last,
+                         double* HWY_RESTRICT sum) {
+  const hn::CappedTag<double, 8> d;
+  constexpr std::size_t kParts = kLine<T> / 8;
+  if (hn::Lanes(d) == 8) {
+    hn::Vec<decltype(d)> s[kParts];
+    for (std::size_t p = 0; p < kParts; ++p) s[p] = hn::Zero(d);
+    for (std::size_t i = first; i < last; ++i) {
+      for (std::size_t p = 0; p < kParts; ++p)
+        s[p] = hn::Add(s[p], LoadAsDouble(d, tile + i * kLine<T> + p * 8));
+    }
+    for (std::size_t p = 0; p < kParts; ++p) hn::StoreU(s[p], d, sum + p * 8);
+    return;
+  }
+  for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d)) {
+    auto s = hn::Zero(d);
+    for (std::size_t i = first; i < last; ++i)
+      s = hn::Add(s, LoadAsDouble(d, tile + i * kLine<T> + j));
+    hn::StoreU(s, d, sum + j);
+  }
+}
+
+template <std::size_t N, class T>
+void SortOf(const T* const* rows, std::size_t n, std::size_t width, T* tile) {
+  constexpr auto kAll = std::make_index_sequence<SortNetwork<N>::count_all()>();
+  const Tag<T> d;
+  Lines<N, T> lines(rows, n, false);
+  const T* const* const at = lines.from(0, width);
+  for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d)) SortVector<N>(d, at, j, tile, kAll);
+}
+
+template <class T>
+void Sort(const T* const* rows, std::size_t n, std::size_t width, T* tile) {
+  if (n <= 4) return SortOf<4>(rows, n, width, tile);
+  if (n <= 8) return SortOf<8>(rows, n, width, tile);
+  if (n <= 16) return SortOf<16>(rows, n, width, tile);
+  if (n <= 24) return SortOf<24>(rows, n, width, tile);
+  if (n <= 32) return SortOf<32>(rows, n, width, tile);
+  if (n <= 48) return SortOf<48>(rows, n, width, tile);
+  SortOf<64>(rows, n, width, tile);
+}
+
+// The mean of a sorted column whose sum overflows.
+template <class T>
+T MeanOfParts(const T* tile, std::size_t first, std::size_t last) {
+  double mean = 0;
+  for (std::size_t i = first; i < last; ++i)
+    mean += static_cast<double>(tile[i * kLine<T>]) / static_cast<double>(last - first);
+  constexpr double kMost = static_cast<double>(std::numeric_limits<T>::max());
+  return static_cast<T>(std::min(std::max(mean, -kMost), kMost));
+}
+
+template <class T>
+void SortedMeans(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out) {
+  alignas(64) T tile[kSortedRows * kLine<T>];
+  double sum[kLine<T>];
+  const T* at[kSortedRows];
+  const double kept = static_cast<double>(n - 2 * f);
+  for (std::size_t begin = 0; begin < count; begin += kLine<T>) {
+    const std::size_t width = std::min(kLine<T>, count - begin);
+    for (std::size_t i = 0; i < n; ++i) at[i] = rows[i] + begin;
+    Sort(at, n, width, tile);
+    SumLines(tile, f, n - f, sum);
+    for (std::size_t j = 0; j < width; ++j) {
+      out[begin + j] =
+          std::isfinite(sum[j]) ? static_cast<T>(sum[j] / kept) : MeanOfParts(tile + j, f, n - f);
+    }
+  }
+}
+
+void PaddedMediansF32(const float* const* rows, std::size_t n, std::size_t count, float* out) {
+  PaddedMedians(rows, n, count, out);
+}
+void PaddedMediansF64(const double* const* rows, std::size_t n, std::size_t count, double* out) {
+  PaddedMedians(rows, n, count, out);
+}
+void SortF32(const float* const* rows, std::size_t n, std::size_t width, float* tile) {
+  Sort(rows, n, width, tile);
+}
+void SortF64(const double* const* rows, std::size_t n, std::size_t width, double* tile) {
+  Sort(rows, n, width, tile);
+}
+void SortedMeansF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
+                    float* out) {
+  SortedMeans(rows, n, count, f, out);
+}
+void SortedMeansF64(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
+                    double* out) {
+  SortedMeans(rows, n, count, f, out);
+}
+
+}  // namespace medgrad::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace medgrad::kernels {
+HWY_EXPORT(PaddedMediansF32);
+HWY_EXPORT(PaddedMediansF64);
+HWY_EXPORT(SortF32);
+HWY_EXPORT(SortF64);
+HWY_EXPORT(SortedMeansF32);
+HWY_EXPORT(SortedMeansF64);
+
+template <>
+void sorted_medians(const float* const* rows, std::size_t n, std::size_t count, float* out) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(PaddedMediansF32)(rows, n, count, out);
+}
+template <>
+void sorted_medians(const double* const* rows, std::size_t n, std::size_t count, double* out) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(PaddedMediansF64)(rows, n, count, out);
+}
+template <>
+void sort_columns(const float* const* rows, std::size_t n, std::size_t width, float* tile) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(SortF32)(rows, n, width, tile);
+}
+template <>
+void sort_columns(const double* const* rows, std::size_t n, std::size_t width, double* tile) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(SortF64)(rows, n, width, tile);
+}
+template <>
+void sorted_means(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
+                  float* out) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(SortedMeansF32)(rows, n, count, f, out);
+}
+template <>
+void sorted_means(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
+                  double* out) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(SortedMeansF64)(rows, n, count, f, out);
+}
+
+}  // namespace medgrad::kernels
+#endif  // HWY_ONCE
