@@ -84,17 +84,17 @@ std::vector<Tensor> run(bool norm, bool ours, std::int64_t rows, std::int64_t in
   return all;
 }
 
-struct Case {
+struct AffineCase {
   bool norm;
   std::int64_t rows, in, out;
   bool with_bias;
 };
-constexpr Case kCases[] = {{false, 1, 1, 1, true},       {false, 7, 5, 3, false},
-                           {false, 3000, 48, 144, true}, {false, 1030, 130, 600, false},
-                           {true, 1, 4, 0, true},        {true, 2500, 130, 0, true}};
+constexpr AffineCase kCases[] = {{false, 1, 1, 1, true},       {false, 7, 5, 3, false},
+                                 {false, 3000, 48, 144, true}, {false, 1030, 130, 600, false},
+                                 {true, 1, 4, 0, true},        {true, 2500, 130, 0, true}};
 
 TEST(Affine, AndNormsAreLibtorchs) {
-  for (const Case& c : kCases) {
+  for (const AffineCase& c : kCases) {
     const auto mine = run(c.norm, true, c.rows, c.in, c.out, c.with_bias, at::kDouble),
                theirs = run(c.norm, false, c.rows, c.in, c.out, c.with_bias, at::kDouble);
     ASSERT_EQ(mine.size(), theirs.size());
@@ -104,7 +104,7 @@ TEST(Affine, AndNormsAreLibtorchs) {
 }
 
 TEST(Affine, AndNormsDoNotDependOnThreads) {
-  for (const Case& c : kCases) {
+  for (const AffineCase& c : kCases) {
     const auto with = [&](int threads) {
       use_threads(threads);
       const auto all = run(c.norm, true, c.rows, c.in, c.out, c.with_bias, at::kFloat);

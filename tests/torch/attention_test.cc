@@ -14,18 +14,18 @@
 namespace medgrad::libtorch {
 namespace {
 
-struct Case {
+struct AttentionCase {
   std::int64_t batch = 3, heads = 2, head = 5, keys = 6, queries = 6;
   bool causal = true, relative = false, hidden_keys = false;
   double dropout = 0;
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<AttentionCase> cases() {
+  std::vector<AttentionCase> all;
   for (const bool relative : {false, true}) {
     for (const double p : {0.0, 0.3}) {
       for (const std::int64_t queries : {6, 4, 1}) {
-        Case c;
+        AttentionCase c;
         c.relative = relative;
         c.dropout = p;
         c.queries = queries;
@@ -33,7 +33,7 @@ std::vector<Case> cases() {
       }
     }
   }
-  Case both;
+  AttentionCase both;
   both.causal = false;
   all.push_back(both);
   both.hidden_keys = true;
@@ -46,13 +46,13 @@ std::vector<Case> cases() {
 struct Inputs {
   at::Tensor qkv, r, u, v, key_bias;
   DropoutMask mask;
-  [[nodiscard]] std::vector<at::Tensor> learned(const Case& c) const {
+  [[nodiscard]] std::vector<at::Tensor> learned(const AttentionCase& c) const {
     if (c.relative) return {qkv, r, u, v};
     return {qkv};
   }
 };
 
-Inputs inputs(const Case& c, at::ScalarType type = at::kDouble) {
+Inputs inputs(const AttentionCase& c, at::ScalarType type = at::kDouble) {
   auto generator = at::detail::createCPUGenerator(2);
   const auto draw = [&](at::IntArrayRef shape) {
     return at::randn(shape, generator, at::kDouble).to(type).set_requires_grad(true);
@@ -74,7 +74,7 @@ Inputs inputs(const Case& c, at::ScalarType type = at::kDouble) {
   return in;
 }
 
-at::Tensor run(const Case& c, const Inputs& in) {
+at::Tensor run(const AttentionCase& c, const Inputs& in) {
   AttentionOptions options;
   options.heads = c.heads;
   options.queries = c.queries;
@@ -85,7 +85,7 @@ at::Tensor run(const Case& c, const Inputs& in) {
 }
 
 // The masks of all sequences and heads one after the other, each beginning at an even element.
-at::Tensor mask_of(const Case& c, const DropoutMask& mask) {
+at::Tensor mask_of(const AttentionCase& c, const DropoutMask& mask) {
   at::Tensor kept = at::empty({c.batch * c.heads, c.queries, c.keys}, at::kDouble);
   const std::int64_t n = c.queries * c.keys, step = (n + 1) / 2 * 2;
   std::vector<std::uint16_t> bits(static_cast<std::size_t>(n));
@@ -100,7 +100,7 @@ at::Tensor mask_of(const Case& c, const DropoutMask& mask) {
 }
 
 // Score by score, with the distance i - j looked up in R.
-at::Tensor naive(const Case& c, const Inputs& in) {
+at::Tensor naive(const AttentionCase& c, const Inputs& in) {
   const std::int64_t width = c.heads * c.head, past = c.keys - c.queries;
   const at::Tensor all = in.qkv.view({c.keys, c.batch, 3, c.heads, c.head});
   const at::Tensor kept = mask_of(c, in.mask);
@@ -137,7 +137,7 @@ at::Tensor naive(const Case& c, const Inputs& in) {
 }
 
 TEST(Attention, IsWhatItsFormulaSays) {
-  for (const Case& c : cases()) {
+  for (const AttentionCase& c : cases()) {
     SCOPED_TRACE(::testing::Message() << "relative " << c.relative << " dropout " << c.dropout
                                       << " queries " << c.queries << " causal " << c.causal);
     const Inputs in = inputs(c);
@@ -152,14 +152,14 @@ TEST(Attention, IsWhatItsFormulaSays) {
 }
 
 TEST(Attention, FloatsAreRightToRounding) {
-  for (const Case& c : cases()) {
+  for (const AttentionCase& c : cases()) {
     const Inputs single = inputs(c, at::kFloat), wide = inputs(c);
     EXPECT_LT(testing::largest_difference(run(c, single), run(c, wide)), 1e-5);
   }
 }
 
 TEST(Attention, ThreadsChangeNothing) {
-  for (const Case& c : cases()) {
+  for (const AttentionCase& c : cases()) {
     const Inputs in = inputs(c);
     const auto all = [&](int threads) {
       use_threads(threads);

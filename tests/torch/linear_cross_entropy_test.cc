@@ -13,13 +13,13 @@
 namespace medgrad::libtorch {
 namespace {
 
-struct Case {
+struct LossCase {
   at::Tensor hidden, weight, bias, targets;
   [[nodiscard]] std::vector<at::Tensor> inputs() const { return {hidden, weight, bias}; }
 };
 
-Case random_case(std::int64_t n, std::int64_t width, std::int64_t vocabulary, at::ScalarType type,
-                 double size = 1) {
+LossCase random_case(std::int64_t n, std::int64_t width, std::int64_t vocabulary,
+                     at::ScalarType type, double size = 1) {
   auto generator = at::detail::createCPUGenerator(5);
   const auto draw = [&](at::IntArrayRef shape) {
     return (size * at::randn(shape, generator, at::kDouble)).to(type).set_requires_grad(true);
@@ -28,12 +28,12 @@ Case random_case(std::int64_t n, std::int64_t width, std::int64_t vocabulary, at
           testing::random_tokens(vocabulary, {n})};
 }
 
-at::Tensor plain(const Case& c) {
+at::Tensor plain(const LossCase& c) {
   return ::torch::nn::functional::nll_loss(
       at::log_softmax(at::linear(c.hidden, c.weight, c.bias), 1), c.targets);
 }
 
-std::vector<at::Tensor> gradients(const Case& c, const at::Tensor& loss) {
+std::vector<at::Tensor> gradients(const LossCase& c, const at::Tensor& loss) {
   return ::torch::autograd::grad({loss}, c.inputs());
 }
 
@@ -47,7 +47,7 @@ TEST(LinearCrossEntropy, IsLinearLogSoftmaxAndNll) {
     for (const std::int64_t n : {1, 2, 37, 200}) {
       for (const std::int64_t vocabulary : {1, 5, 33, 1003}) {
         for (const std::int64_t rows : {0, 1, 16, 37}) {
-          const Case c = random_case(n, 12, vocabulary, type);
+          const LossCase c = random_case(n, 12, vocabulary, type);
           const at::Tensor got = linear_cross_entropy(c.hidden, c.weight, c.bias, c.targets, rows);
           const at::Tensor want = plain(c);
           EXPECT_EQ(got.scalar_type(), type);
@@ -64,11 +64,11 @@ TEST(LinearCrossEntropy, IsLinearLogSoftmaxAndNll) {
 
 // The real size of a vocabulary, where rounding adds up, against double.
 TEST(LinearCrossEntropy, FloatsOfAFullVocabularyAreRightToRounding) {
-  const Case c = random_case(300, 64, 10000, at::kFloat, 0.3);
+  const LossCase c = random_case(300, 64, 10000, at::kFloat, 0.3);
   const auto wide = [](const at::Tensor& x) {
     return x.detach().to(at::kDouble).set_requires_grad(true);
   };
-  const Case d = {wide(c.hidden), wide(c.weight), wide(c.bias), c.targets};
+  const LossCase d = {wide(c.hidden), wide(c.weight), wide(c.bias), c.targets};
   const at::Tensor got = linear_cross_entropy(c.hidden, c.weight, c.bias, c.targets);
   const at::Tensor want = plain(d);
   EXPECT_NEAR(got.item<double>(), want.item<double>(), 1e-5 * want.item<double>());
@@ -79,19 +79,19 @@ TEST(LinearCrossEntropy, FloatsOfAFullVocabularyAreRightToRounding) {
 // As many tokens as a large batch has, one word in four the same: what a frequent word gets is the
 // small difference of long sums.
 TEST(LinearCrossEntropy, FloatsOfFrequentWordsAreRightToRounding) {
-  Case c = random_case(20000, 8, 50, at::kFloat, 0.3);
+  LossCase c = random_case(20000, 8, 50, at::kFloat, 0.3);
   c.targets.slice(0, 0, 20000, 4).fill_(7);
   const auto wide = [](const at::Tensor& x) {
     return x.detach().to(at::kDouble).set_requires_grad(true);
   };
-  const Case d = {wide(c.hidden), wide(c.weight), wide(c.bias), c.targets};
+  const LossCase d = {wide(c.hidden), wide(c.weight), wide(c.bias), c.targets};
   const auto got = gradients(c, linear_cross_entropy(c.hidden, c.weight, c.bias, c.targets));
   const auto want = gradients(d, plain(d));
   for (std::size_t k = 0; k < 3; ++k) EXPECT_LT(error(got[k], want[k]), 5e-7) << k;
 }
 
 TEST(LinearCrossEntropy, GradientsAreThoseOfFiniteDifferences) {
-  const Case c = random_case(9, 4, 11, at::kDouble);
+  const LossCase c = random_case(9, 4, 11, at::kDouble);
   const auto loss = [&] { return linear_cross_entropy(c.hidden, c.weight, c.bias, c.targets, 4); };
   const auto got = gradients(c, 3 * loss());
   const at::NoGradGuard no_gradients;
@@ -111,7 +111,7 @@ TEST(LinearCrossEntropy, GradientsAreThoseOfFiniteDifferences) {
 
 TEST(LinearCrossEntropy, LargeLogitsNeitherOverflowNorVanish) {
   for (const auto type : {at::kFloat, at::kDouble}) {
-    const Case c = random_case(20, 8, 50, type, 60);
+    const LossCase c = random_case(20, 8, 50, type, 60);
     const at::Tensor got = linear_cross_entropy(c.hidden, c.weight, c.bias, c.targets);
     EXPECT_NEAR(got.item<double>() / plain(c).item<double>(), 1, 1e-5);
   }
@@ -123,7 +123,7 @@ TEST(LinearCrossEntropy, NotANumberStaysNotANumber) {
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     for (const std::int64_t where : {0, 17, 99}) {
       const at::NoGradGuard no_gradients;
-      const Case c = random_case(3, 4, 100, at::kFloat);
+      const LossCase c = random_case(3, 4, 100, at::kFloat);
       at::Tensor bias = c.bias.detach().clone();
       bias[where] = bad;
       EXPECT_TRUE(
@@ -133,7 +133,7 @@ TEST(LinearCrossEntropy, NotANumberStaysNotANumber) {
 }
 
 TEST(LinearCrossEntropy, WithoutGradientsTheSameLoss) {
-  const Case c = random_case(50, 8, 301, at::kFloat);
+  const LossCase c = random_case(50, 8, 301, at::kFloat);
   const double with = linear_cross_entropy(c.hidden, c.weight, c.bias, c.targets).item<double>();
   const at::NoGradGuard no_gradients;
   const at::Tensor loss = linear_cross_entropy(c.hidden, c.weight, c.bias, c.targets);
@@ -142,7 +142,7 @@ TEST(LinearCrossEntropy, WithoutGradientsTheSameLoss) {
 }
 
 TEST(LinearCrossEntropy, ThreadsChangeNothing) {
-  const Case c = random_case(200, 16, 301, at::kDouble);
+  const LossCase c = random_case(200, 16, 301, at::kDouble);
   const auto run = [&](int threads) {
     use_threads(threads);
     const at::Tensor loss = linear_cross_entropy(c.hidden, c.weight, c.bias, c.targets, 50);
@@ -159,7 +159,7 @@ TEST(LinearCrossEntropy, ThreadsChangeNothing) {
 
 // The gradient of the weights is the largest tensor there is: it must become `grad`, not its copy.
 TEST(LinearCrossEntropy, HandsItsGradientsOver) {
-  const Case c = random_case(5, 4, 11, at::kFloat);
+  const LossCase c = random_case(5, 4, 11, at::kFloat);
   const void* arrived = nullptr;
   c.weight.register_hook([&](const at::Tensor& gradient) { arrived = gradient.data_ptr(); });
   linear_cross_entropy(c.hidden, c.weight, c.bias, c.targets).backward();
@@ -173,7 +173,7 @@ TEST(LinearCrossEntropy, HandsItsGradientsOver) {
 }
 
 TEST(LinearCrossEntropy, TargetsAreTokens) {
-  Case c = random_case(5, 4, 11, at::kFloat);
+  LossCase c = random_case(5, 4, 11, at::kFloat);
   for (const std::int64_t bad : {-1, 11, 1000}) {
     c.targets[3] = bad;
     EXPECT_EQ(

@@ -14,6 +14,8 @@
 
 namespace medgrad::testing {
 
+inline const OnlineMethod kVClip = ProximalPoint{L2{}, 0.5};
+
 using ::torch::Tensor;
 
 // Parameters of odd shapes, so that their ends fall anywhere in a vector register.

@@ -9,12 +9,12 @@ namespace medgrad::libtorch {
 namespace {
 
 using medgrad::testing::flat;
+using medgrad::testing::kVClip;
 using medgrad::testing::largest_difference;
 using medgrad::testing::parameters;
 using medgrad::testing::same_bits;
 using medgrad::testing::set_gradients;
 
-const OnlineMethod kVClip = ProximalPoint{L2{}, 0.5};
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 const double kInf = std::numeric_limits<double>::infinity();
 

@@ -13,13 +13,13 @@ namespace {
 
 using medgrad::testing::flat;
 using medgrad::testing::gradients;
+using medgrad::testing::kVClip;
 using medgrad::testing::largest_difference;
 using medgrad::testing::parameters;
 using medgrad::testing::same_bits;
 using medgrad::testing::set_gradients;
 
 const OnlineMethod kMomentum = ProximalPoint{Squared{}, 1.0 / 9};  // beta = 0.9
-const OnlineMethod kVClip = ProximalPoint{L2{}, 0.5};
 const OnlineMethod kCClip = ProximalPoint{L1{}, 0.1};
 
 std::vector<Tensor> estimates(const TrackingOptimizer& optimizer,
