@@ -84,11 +84,55 @@ void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std
   }
 }
 
+// Rows of a block: as many sums as there are registers for, so that a row that is loaded is used
+// more than once.
+constexpr std::size_t kBlockRows = 4, kBlockColumns = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
+
+// Inner products of kBlockRows rows from x on with kBlockColumns from y on, lanes [part, part + N).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void BlockProducts(D d, const double* HWY_RESTRICT x, const double* HWY_RESTRICT y,
+                              std::size_t width, std::size_t part,
+                              V (&sum)[kBlockRows][kBlockColumns]) {
+  for (std::size_t j = part; j < width; j += kLanes) {
+    V b[kBlockColumns];
+    for (std::size_t k = 0; k < kBlockColumns; ++k) b[k] = hn::LoadU(d, y + k * width + j);
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
+      const V a = hn::LoadU(d, x + i * width + j);
+      for (std::size_t k = 0; k < kBlockColumns; ++k) sum[i][k] = MulAdd(d, a, b[k], sum[i][k]);
+    }
+  }
+}
+
+// The block of rows i … and k … of the sums, which are all below the diagonal.
+void AddBlock(const double* tile, std::size_t width, std::size_t row, std::size_t column,
+              double* lanes) {
+  const hn::CappedTag<double, kLanes> d;
+  const auto at = [&](std::size_t i, std::size_t k, std::size_t part) {
+    return lanes + pair_index(row + i, column + k) * kLanes + part;
+  };
+  for (std::size_t part = 0; part < kLanes; part += hn::Lanes(d)) {
+    hn::Vec<decltype(d)> sum[kBlockRows][kBlockColumns];
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
+      for (std::size_t k = 0; k < kBlockColumns; ++k) sum[i][k] = hn::LoadU(d, at(i, k, part));
+    }
+    BlockProducts(d, tile + row * width, tile + column * width, width, part, sum);
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
+      for (std::size_t k = 0; k < kBlockColumns; ++k) hn::StoreU(sum[i][k], d, at(i, k, part));
+    }
+  }
+}
+
 void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes) {
   for (std::size_t i = 0; i < n; ++i) {
     const double* const x = tile + i * width;
     double* const at = lanes + pair_index(i, 0) * kLanes;
     std::size_t k = 0;
+    const std::size_t first = i / kBlockRows * kBlockRows;  // of the block that this row is in
+    if (first + kBlockRows <= n) {
+      for (; k < first; k += kBlockColumns) {
+        if (i == first) AddBlock(tile, width, first, k, lanes);
+      }
+    }
     for (; k + 8 <= i + 1; k += 8) AddProducts<8>(x, tile + k * width, width, at + k * kLanes);
     for (; k + 4 <= i + 1; k += 4) AddProducts<4>(x, tile + k * width, width, at + k * kLanes);
     const double* const y = tile + k * width;
@@ -96,6 +140,64 @@ void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes
     if (i + 1 - k == 3) AddProducts<3>(x, y, width, rest);
     if (i + 1 - k == 2) AddProducts<2>(x, y, width, rest);
     if (i + 1 - k == 1) AddProducts<1>(x, y, width, rest);
+  }
+}
+
+// The sum of the lanes of a vector, halves added to halves as in sum_lanes.
+template <class D>
+HWY_INLINE double SumHalves(D d, hn::Vec<D> v) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    const hn::Half<D> half;
+    return SumHalves(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+#endif
+  (void)d;
+  return hn::GetLane(v);
+}
+HWY_INLINE double SumLanes(const double* HWY_RESTRICT lanes) {
+  const hn::CappedTag<double, kLanes> d;
+  constexpr std::size_t kParts = kLanes / hn::MaxLanes(decltype(d)());
+  hn::Vec<decltype(d)> v[kParts];
+  for (std::size_t p = 0; p < kParts; ++p) v[p] = hn::LoadU(d, lanes + p * hn::Lanes(d));
+  for (std::size_t size = kParts / 2; size > 0; size /= 2) {
+    for (std::size_t p = 0; p < size; ++p) v[p] = hn::Add(v[p], v[p + size]);
+  }
+  return SumHalves(d, v[0]);
+}
+
+// The rows from `row` on with those from `column` on; what is above the diagonal is not kept.
+void SumBlock(const double* tile, std::size_t width, std::size_t row, std::size_t column,
+              std::size_t n, double* sums) {
+  const hn::CappedTag<double, kLanes> d;
+  alignas(64) double lanes[kBlockRows * kBlockColumns * kLanes];
+  for (std::size_t part = 0; part < kLanes; part += hn::Lanes(d)) {
+    hn::Vec<decltype(d)> sum[kBlockRows][kBlockColumns];
+    for (auto& of_row : sum) {
+      for (auto& one : of_row) one = hn::Zero(d);
+    }
+    BlockProducts(d, tile + row * width, tile + column * width, width, part, sum);
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
+      for (std::size_t k = 0; k < kBlockColumns; ++k)
+        hn::StoreU(sum[i][k], d, lanes + (i * kBlockColumns + k) * kLanes + part);
+    }
+  }
+  for (std::size_t i = 0; i < kBlockRows && row + i < n; ++i) {
+    double* const to = sums + pair_index(row + i, column);
+    for (std::size_t k = 0; k < kBlockColumns && column + k <= row + i; ++k)
+      to[k] += SumLanes(lanes + (i * kBlockColumns + k) * kLanes);
+  }
+}
+
+// A band of rows stays in the second-level cache while all rows before it pass by.
+void SumGram(const double* tile, std::size_t n, std::size_t width, double* sums) {
+  constexpr std::size_t kBand = 32;
+  for (std::size_t band = 0; band < n; band += kBand) {
+    const std::size_t end = std::min(band + kBand, n);
+    for (std::size_t k = 0; k < end; k += kBlockColumns) {
+      const std::size_t first = std::max(band, k / kBlockRows * kBlockRows);
+      for (std::size_t i = first; i < end; i += kBlockRows) SumBlock(tile, width, i, k, n, sums);
+    }
   }
 }
 
@@ -258,6 +360,7 @@ namespace medgrad::kernels {
 HWY_EXPORT(CentredTileF32);
 HWY_EXPORT(CentredTileF64);
 HWY_EXPORT(AddGram);
+HWY_EXPORT(SumGram);
 HWY_EXPORT(AddSquaredDistancesF32);
 HWY_EXPORT(AddSquaredDistancesF64);
 HWY_EXPORT(CombineF32);
@@ -278,6 +381,10 @@ void centred_tile(const double* const* rows, std::size_t n, std::size_t count, c
 void add_gram(const double* tile, std::size_t n, std::size_t width, double* lanes) {
   simd_ready();
   HWY_DYNAMIC_DISPATCH(AddGram)(tile, n, width, lanes);
+}
+void sum_gram(const double* tile, std::size_t n, std::size_t width, double* sums) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(SumGram)(tile, n, width, sums);
 }
 template <>
 void add_squared_distances(const float* const* rows, std::size_t n, std::size_t count,

@@ -23,6 +23,12 @@ inline constexpr std::size_t pair_index(std::size_t i, std::size_t k) {
 }
 void add_gram(const double* tile, std::size_t n, std::size_t width, double* lanes);
 
+// sums[pair(i, k)] += the sum over all of the tile's elements, by lanes as above and then as
+// sum_lanes does: for many rows, whose lanes would fill the caches. The tile has zeros in as many
+// rows after the n as make a multiple of kGramRows.
+inline constexpr std::size_t kGramRows = 4;
+void sum_gram(const double* tile, std::size_t n, std::size_t width, double* sums);
+
 // lanes[i * kLanes + l] += the sum of (x_ij - c_j)^2 over the elements j < count of lane l; scales
 // as in centred_tile.
 template <class T>

@@ -34,6 +34,13 @@ class Gram : public testing::Test {
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(Gram, Types);
 
+// The i of pair_index(i, k).
+std::size_t row_of(std::size_t pair) {
+  std::size_t i = 0;
+  while (pair_index(i + 1, 0) <= pair) ++i;
+  return i;
+}
+
 TYPED_TEST(Gram, TilesSquaresAndProducts) {
   using G = Gram<TypeParam>;
   const std::vector<double> scales = {1, 0.5, 2, 4, 1, 0.25, 8, 1, 2, 0.5, 1};
@@ -66,6 +73,17 @@ TYPED_TEST(Gram, TilesSquaresAndProducts) {
           }
         }
         ASSERT_EQ(lanes, plain);
+        std::vector<double> padded = tile, sums(pair_index(G::kRows, 0), 0.25);
+        padded.resize((G::kRows + kGramRows) * G::kWidth);
+        sum_gram(padded.data(), G::kRows, G::kWidth, sums.data());
+        for (std::size_t p = 0; p < sums.size(); ++p) {
+          std::vector<double> from_zero(kLanes);
+          const std::size_t i = row_of(p), k = p - pair_index(i, 0);
+          for (std::size_t j = 0; j < G::kWidth; ++j)
+            from_zero[j % kLanes] =
+                std::fma(tile[i * G::kWidth + j], tile[k * G::kWidth + j], from_zero[j % kLanes]);
+          ASSERT_EQ(sums[p], 0.25 + sum_lanes(from_zero.data())) << i << " " << k;
+        }
         for (std::size_t i = 0; i < G::kRows; ++i) {
           for (std::size_t l = 0; l < kLanes; ++l)
             ASSERT_EQ(squares[i * kLanes + l], plain[pair_index(i, i) * kLanes + l]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/sample/estimators.h"
 #include "core/sample/gram.h"
@@ -96,12 +97,14 @@ std::size_t unit_rows(const GramMatrix& gram, std::size_t n, SmallVector<double,
     columns.resize((k + 1) * n);  // column c of the factor at columns[c * n]
     double* const column = columns.data() + k * n;
     const double root = std::sqrt(rest[p]);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (length[i] == 0) continue;
-      double value = i == p ? 1.0 : g(i, p) / (length[i] * length[p]);
-      for (std::size_t c = 0; c < k; ++c) value -= columns[c * n + i] * columns[c * n + p];
-      column[i] = i == p ? root : value / root;
+    for (std::size_t i = 0; i < n; ++i)
+      column[i] = length[i] == 0 ? 0 : i == p ? 1 : g(i, p) / (length[i] * length[p]);
+    for (std::size_t c = 0; c < k; ++c) {
+      const double* const before = columns.data() + c * n;
+      const double factor = before[p];
+      for (std::size_t i = 0; i < n; ++i) column[i] -= before[i] * factor;
     }
+    for (std::size_t i = 0; i < n; ++i) column[i] = i == p ? root : column[i] / root;
     for (std::size_t i = 0; i < n; ++i) rest[i] = i == p ? 0 : rest[i] - column[i] * column[i];
     rest[p] = 0;
   }
@@ -119,6 +122,12 @@ std::size_t unit_rows(const GramMatrix& gram, std::size_t n, SmallVector<double,
     }
   }
   return k;
+}
+
+SmallVector<double, 16> lengths_of(const GramMatrix& gram, std::size_t n) {
+  SmallVector<double, 16> lengths(n);
+  for (std::size_t i = 0; i < n; ++i) lengths[i] = std::sqrt(gram(i, i));
+  return lengths;
 }
 
 // Gives row i, of size_i / scale_i, its length in units of where the minimisers are.
@@ -145,29 +154,38 @@ void set_units(Embedding& e, std::span<const double> sizes, const Scales& scales
 }  // namespace
 
 template <Real T>
-Embedding embed_by_gram(const Input<T>& input, const T* centre, double mu) {
-  Embedding e;
-  const std::size_t n = e.n = input.n;
-  Scales scales;
-  GramMatrix gram = gram_matrix(input, centre, scales);
-  const auto diagonal = [&](std::size_t i) { return gram.g[pair_index(i, i)]; };
+Measured measure_by_gram(const Input<T>& input, const T* centre, double mu) {
+  Measured m;
+  const std::size_t n = m.e.n = input.n;
+  m.gram = gram_matrix(input, centre, m.scales);
   bool safe = true;
-  for (std::size_t i = 0; i < n; ++i) safe = safe && safe_square(diagonal(i));
+  for (std::size_t i = 0; i < n; ++i) safe = safe && safe_square(m.gram(i, i));
   if (!safe) {
     const std::vector<T> medians =
         centre == nullptr ? column_medians(input) : std::vector<T>(centre, centre + input.d);
-    scales = scales_for(largest_entries(input, medians.data(), static_cast<const T*>(nullptr)));
-    gram = gram_matrix(input, medians.data(), scales);
+    m.scales = scales_for(largest_entries(input, medians.data(), static_cast<const T*>(nullptr)));
+    m.gram = gram_matrix(input, medians.data(), m.scales);
   }
-  e.seen = gram.seen;
-  e.k = unit_rows(gram, n, e.points);
-  SmallVector<double, 16> lengths(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    lengths[i] = std::sqrt(diagonal(i));
+  m.e.seen = m.gram.seen;
+  set_units(m.e, lengths_of(m.gram, n), m.scales, input.weights, mu);
+  return m;
+}
+
+template <Real T>
+Embedding embed_measured(const Input<T>& input, Measured&& m, double mu) {
+  Embedding e = std::move(m.e);
+  const SmallVector<double, 16> lengths = lengths_of(m.gram, e.n);
+  e.k = unit_rows(m.gram, e.n, e.points);
+  for (std::size_t i = 0; i < e.n; ++i) {
     for (std::size_t j = 0; j < e.k; ++j) e.points[i * e.k + j] *= lengths[i];
   }
-  set_units(e, lengths, scales, input.weights, mu);
+  set_units(e, lengths, m.scales, input.weights, mu);
   return e;
+}
+
+template <Real T>
+Embedding embed_by_gram(const Input<T>& input, const T* centre, double mu) {
+  return embed_measured(input, measure_by_gram(input, centre, mu), mu);
 }
 
 template <Real T>
@@ -201,7 +219,11 @@ Embedding embed_directly(const Input<T>& input, const T* centre, double mu) {
   return e;
 }
 
+template Measured measure_by_gram(const Input<float>&, const float*, double);
+template Embedding embed_measured(const Input<float>&, Measured&&, double);
 template Embedding embed_by_gram(const Input<float>&, const float*, double);
+template Measured measure_by_gram(const Input<double>&, const double*, double);
+template Embedding embed_measured(const Input<double>&, Measured&&, double);
 template Embedding embed_by_gram(const Input<double>&, const double*, double);
 template Embedding embed_directly(const Input<float>&, const float*, double);
 template Embedding embed_directly(const Input<double>&, const double*, double);

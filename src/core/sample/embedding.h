@@ -1,6 +1,7 @@
 // The rows of the data as points of a small space with the same mutual distances.
 #pragma once
 
+#include "core/sample/gram.h"
 #include "core/sample/input.h"
 #include "core/sample/norms.h"
 #include "core/small_vector.h"
@@ -21,6 +22,18 @@ struct Embedding {
   Count seen;
 };
 
+// What embed_by_gram knows of the rows before it makes points of them: all but those.
+struct Measured {
+  Embedding e;
+  GramMatrix gram;
+  Scales scales;  // of the Gram matrix
+};
+template <Real T>
+[[nodiscard]] Measured measure_by_gram(const Input<T>& input, const T* centre, double mu = 0);
+// Adds the points.
+template <Real T>
+[[nodiscard]] Embedding embed_measured(const Input<T>& input, Measured&& measured, double mu = 0);
+
 // Around `centre` (length d), or around the componentwise median where it is null: the centre ought
 // to be within the bulk, as distances are good to 1e-16 of the distance from it. Two ways with the
 // same result, one for many columns (by the Gram matrix, in one pass) and one for many rows. mu is
@@ -30,10 +43,13 @@ template <Real T>
 template <Real T>
 [[nodiscard]] Embedding embed_directly(const Input<T>& input, const T* centre, double mu = 0);
 template <Real T>
-[[nodiscard]] Embedding embed(const Input<T>& input, const T* centre, double mu = 0) {
+[[nodiscard]] bool by_gram(const Input<T>& input) {
   constexpr std::size_t kMostRows = 1024;
-  return input.d > input.n && input.n <= kMostRows ? embed_by_gram(input, centre, mu)
-                                                   : embed_directly(input, centre, mu);
+  return input.d > input.n && input.n <= kMostRows;
+}
+template <Real T>
+[[nodiscard]] Embedding embed(const Input<T>& input, const T* centre, double mu = 0) {
+  return by_gram(input) ? embed_by_gram(input, centre, mu) : embed_directly(input, centre, mu);
 }
 
 }  // namespace medgrad::estimators

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/sample/embedding.h"
@@ -15,6 +16,7 @@
 #include "core/sample/line.h"
 #include "core/sample/near_line.h"
 #include "core/sample/weber.h"
+#include "core/sample/weber_gram.h"
 #include "kernels/gram.h"
 #include "kernels/simd.h"
 
@@ -164,6 +166,40 @@ std::optional<SampleInfo> locate_on_line(double mu, const Input<T>& input, std::
   return info;
 }
 
+// The embedding with its solution. Many rows are left where they are: the Gram matrix is enough,
+// unless it has too few digits.
+struct Located {
+  Embedding e;
+  WeberSolution solution;
+};
+template <Real T>
+Located solve_rows(const Input<T>& input, const T* centre, double mu, double tolerance,
+                   int max_iterations) {
+  constexpr std::size_t kManyRows = 64;
+  Located at;
+  if (by_gram(input) && input.n > kManyRows) {
+    Measured m = measure_by_gram<T>(input, centre, mu);
+    const bool cut = std::any_of(m.e.cut.begin(), m.e.cut.end(), [](int c) { return c > 0; });
+    if (m.scales.empty() && !cut && std::abs(m.e.exponent) < 400) {
+      const auto solution = solve_by_gram({&m.gram, std::ldexp(1.0, -2 * m.e.exponent),
+                                           input.weights, threshold_of(mu, m.e), max_iterations,
+                                           gap_to_stop_at(tolerance), input.pool});
+      if (solution) return {std::move(m.e), *solution};
+    }
+    at.e = embed_measured(input, std::move(m), mu);
+  } else {
+    at.e = embed<T>(input, centre, mu);
+  }
+  // The Gram matrix sees no angles below 1e-8, which is all there is next to a line.
+  constexpr std::size_t kAffordable = std::size_t{1} << 24;
+  if (at.e.centre.empty() && input.n * input.d <= kAffordable &&
+      gap_near_line(at.e.points, at.e.k, input.weights))
+    at.e = embed_directly<T>(input, centre, mu);
+  at.solution = solve({at.e.n, at.e.k, at.e.points, input.weights, threshold_of(mu, at.e),
+                       max_iterations, gap_to_stop_at(tolerance)});
+  return at;
+}
+
 template <Real T>
 SampleInfo locate(double mu, double tolerance, int max_iterations, const Input<T>& input,
                   std::span<T> out) {
@@ -172,20 +208,10 @@ SampleInfo locate(double mu, double tolerance, int max_iterations, const Input<T
   SampleInfo info;
   std::vector<T> centre;  // empty: the componentwise median
   for (int round = 1;; ++round) {
-    Embedding e = embed<T>(input, centre.empty() ? nullptr : centre.data(), mu);
-    // The Gram matrix sees no angles below 1e-8, which is all there is next to a line.
-    constexpr std::size_t kAffordable = std::size_t{1} << 24;
-    if (e.centre.empty() && input.n * input.d <= kAffordable &&
-        gap_near_line(e.points, e.k, input.weights))
-      e = embed_directly<T>(input, centre.empty() ? nullptr : centre.data(), mu);
-    const WeberProblem problem{e.n,
-                               e.k,
-                               e.points,
-                               input.weights,
-                               threshold_of(mu, e),
-                               max_iterations,
-                               gap_to_stop_at(tolerance)};
-    const WeberSolution solution = solve(problem);
+    const Located at = solve_rows<T>(input, centre.empty() ? nullptr : centre.data(), mu, tolerance,
+                                     max_iterations);
+    const Embedding& e = at.e;
+    const WeberSolution& solution = at.solution;
     const Combined combined = combine_rows(input, e, solution, mu, out);
     info.iterations += solution.iterations;
     info.nan = e.seen.nan;
@@ -194,9 +220,10 @@ SampleInfo locate(double mu, double tolerance, int max_iterations, const Input<T
     // Where rows were cut the objective was too, by the same at every point; rounding to T raises
     // it by no more than the distance.
     const bool cut = std::any_of(e.cut.begin(), e.cut.end(), [](int c) { return c > 0; });
-    const double slope = input.total * std::max(1.0, problem.mu);
+    const double threshold = threshold_of(mu, e);
+    const double slope = input.total * std::max(1.0, threshold);
     const double reached = cut ? solution.objective + slope * combined.rounding
-                               : value_of(input.weights, combined.distances, problem.mu);
+                               : value_of(input.weights, combined.distances, threshold);
     info.gap = solution.stop == Stop::data_point ? 0 : gap_of(reached, solution.bound, e.n);
     const bool done =
         solution.stop == Stop::max_iterations ||
