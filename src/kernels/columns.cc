@@ -22,8 +22,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr std::size_t kRowsAtOnce = 16;
 
 // x * 0 is 0 for finite x and NaN otherwise, and NaN stays in a sum. Four sums hide the latency.
-template <class T>
-bool AllFinite(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end) {
+// kCopy: and copies.
+template <bool kCopy, class T>
+bool AllFinite(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+               std::size_t stride, T* copy) {
   const hn::ScalableTag<T> d;
   const std::size_t N = hn::Lanes(d);
   const auto zero = hn::Zero(d);
@@ -31,18 +33,27 @@ bool AllFinite(const T* const* rows, std::size_t n, std::size_t begin, std::size
   T tail = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const T* HWY_RESTRICT x = rows[i];
+    T* HWY_RESTRICT const to = kCopy ? copy + i * stride - begin : nullptr;
+    const auto load = [&](std::size_t at) HWY_ATTR {
+      const auto v = hn::LoadU(d, x + at);
+      if constexpr (kCopy) hn::StoreU(v, d, to + at);
+      return hn::Mul(zero, v);
+    };
     std::size_t j = begin;
     for (; j + 4 * N <= end; j += 4 * N) {
       // The same row's part of the next block: many rows in turn are more than hardware follows.
       for (std::size_t line = 0; line < 4 * N * sizeof(T); line += 64)
         hwy::Prefetch(reinterpret_cast<const char*>(x + j + (end - begin)) + line);
-      s0 = hn::Add(s0, hn::Mul(zero, hn::LoadU(d, x + j)));
-      s1 = hn::Add(s1, hn::Mul(zero, hn::LoadU(d, x + j + N)));
-      s2 = hn::Add(s2, hn::Mul(zero, hn::LoadU(d, x + j + 2 * N)));
-      s3 = hn::Add(s3, hn::Mul(zero, hn::LoadU(d, x + j + 3 * N)));
+      s0 = hn::Add(s0, load(j));
+      s1 = hn::Add(s1, load(j + N));
+      s2 = hn::Add(s2, load(j + 2 * N));
+      s3 = hn::Add(s3, load(j + 3 * N));
     }
-    for (; j + N <= end; j += N) s0 = hn::Add(s0, hn::Mul(zero, hn::LoadU(d, x + j)));
-    for (; j < end; ++j) tail += x[j] * T{0};
+    for (; j + N <= end; j += N) s0 = hn::Add(s0, load(j));
+    for (; j < end; ++j) {
+      tail += x[j] * T{0};
+      if constexpr (kCopy) to[j] = x[j];
+    }
   }
   const auto sum = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
   return hn::AllTrue(d, hn::Eq(sum, zero)) && tail == T{0};
@@ -213,10 +224,18 @@ void Midpoints(const T* a, const T* b, std::size_t count, T* out) {
 }
 
 bool AllFiniteF32(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end) {
-  return AllFinite(rows, n, begin, end);
+  return AllFinite<false, float>(rows, n, begin, end, 0, nullptr);
+}
+bool CopyFiniteF32(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                   std::size_t stride, float* copy) {
+  return AllFinite<true, float>(rows, n, begin, end, stride, copy);
 }
 bool AllFiniteF64(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end) {
-  return AllFinite(rows, n, begin, end);
+  return AllFinite<false, double>(rows, n, begin, end, 0, nullptr);
+}
+bool CopyFiniteF64(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                   std::size_t stride, double* copy) {
+  return AllFinite<true, double>(rows, n, begin, end, stride, copy);
 }
 bool MediansF32(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
                 float* out, bool stream) {
@@ -247,7 +266,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace medgrad::kernels {
 HWY_EXPORT(AllFiniteF32);
+HWY_EXPORT(CopyFiniteF32);
 HWY_EXPORT(AllFiniteF64);
+HWY_EXPORT(CopyFiniteF64);
 HWY_EXPORT(MediansF32);
 HWY_EXPORT(MediansF64);
 HWY_EXPORT(MeansF32);
@@ -261,9 +282,21 @@ bool all_finite(const float* const* rows, std::size_t n, std::size_t begin, std:
   return HWY_DYNAMIC_DISPATCH(AllFiniteF32)(rows, n, begin, end);
 }
 template <>
+bool copy_finite(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                 std::size_t stride, float* copy) {
+  simd_ready();
+  return HWY_DYNAMIC_DISPATCH(CopyFiniteF32)(rows, n, begin, end, stride, copy);
+}
+template <>
 bool all_finite(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end) {
   simd_ready();
   return HWY_DYNAMIC_DISPATCH(AllFiniteF64)(rows, n, begin, end);
+}
+template <>
+bool copy_finite(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                 std::size_t stride, double* copy) {
+  simd_ready();
+  return HWY_DYNAMIC_DISPATCH(CopyFiniteF64)(rows, n, begin, end, stride, copy);
 }
 template <>
 bool register_medians(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,

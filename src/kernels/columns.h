@@ -16,6 +16,11 @@ template <class T>
 [[nodiscard]] bool all_finite(const T* const* rows, std::size_t n, std::size_t begin,
                               std::size_t end);
 
+// The same, and a copy of them: copy[i * stride + j - begin].
+template <class T>
+[[nodiscard]] bool copy_finite(const T* const* rows, std::size_t n, std::size_t begin,
+                               std::size_t end, std::size_t stride, T* copy);
+
 // out[j - begin] = median of column j; 1 <= n <= kRegisterRows. Even n: the midpoint of the two
 // middle values. False if an entry is not finite, and `out` is then of no use; it may be a false
 // alarm where the sum of a column overflows (all_finite knows). With `stream`, `out` is written

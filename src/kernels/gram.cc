@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/simd.h"
 
@@ -88,38 +89,46 @@ void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std
 // more than once.
 constexpr std::size_t kBlockRows = 4, kBlockColumns = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
-// Inner products of kBlockRows rows from x on with kBlockColumns from y on, lanes [part, part + N).
-template <class D, class V = hn::Vec<D>>
+// Inner products of kBlockRows rows from x on with kBlockColumns from y on, lanes [part, part + N),
+// added to those from sums[i] on, kLanes apart for the next column, or instead of them (kZero).
+// Indices are constants, so that sums stay in registers.
+template <bool kZero, class D, std::size_t... S, std::size_t... I, std::size_t... K>
 HWY_INLINE void BlockProducts(D d, const double* HWY_RESTRICT x, const double* HWY_RESTRICT y,
-                              std::size_t width, std::size_t part,
-                              V (&sum)[kBlockRows][kBlockColumns]) {
-  for (std::size_t j = part; j < width; j += kLanes) {
-    V b[kBlockColumns];
-    for (std::size_t k = 0; k < kBlockColumns; ++k) b[k] = hn::LoadU(d, y + k * width + j);
-    for (std::size_t i = 0; i < kBlockRows; ++i) {
-      const V a = hn::LoadU(d, x + i * width + j);
-      for (std::size_t k = 0; k < kBlockColumns; ++k) sum[i][k] = MulAdd(d, a, b[k], sum[i][k]);
-    }
+                              std::size_t width, double* HWY_RESTRICT const* sums,
+                              std::index_sequence<S...>, std::index_sequence<I...>,
+                              std::index_sequence<K...>) {
+  using V = hn::Vec<D>;
+  constexpr std::size_t C = sizeof...(K);
+  V s[sizeof...(S)] = {(kZero ? hn::Zero(d) : hn::LoadU(d, sums[S / C] + S % C * kLanes))...};
+  for (std::size_t j = 0; j < width; j += kLanes) {
+    const V a[] = {hn::LoadU(d, x + I * width + j)...};
+    const V b[] = {hn::LoadU(d, y + K * width + j)...};
+    ((s[S] = MulAdd(d, a[S / C], b[S % C], s[S])), ...);
+  }
+  (hn::StoreU(s[S], d, sums[S / C] + S % C * kLanes), ...);
+}
+
+// All lanes of that block; sums[i] is where those of its i-th row are.
+template <bool kZero>
+HWY_INLINE void BlockLanes(const double* x, const double* y, std::size_t width,
+                           double* const (&sums)[kBlockRows]) {
+  const hn::CappedTag<double, kLanes> d;
+  for (std::size_t part = 0; part < kLanes; part += hn::Lanes(d)) {
+    double* at[kBlockRows];
+    for (std::size_t i = 0; i < kBlockRows; ++i) at[i] = sums[i] + part;
+    BlockProducts<kZero>(
+        d, x + part, y + part, width, at, std::make_index_sequence<kBlockRows * kBlockColumns>(),
+        std::make_index_sequence<kBlockRows>(), std::make_index_sequence<kBlockColumns>());
   }
 }
 
 // The block of rows i … and k … of the sums, which are all below the diagonal.
 void AddBlock(const double* tile, std::size_t width, std::size_t row, std::size_t column,
               double* lanes) {
-  const hn::CappedTag<double, kLanes> d;
-  const auto at = [&](std::size_t i, std::size_t k, std::size_t part) {
-    return lanes + pair_index(row + i, column + k) * kLanes + part;
-  };
-  for (std::size_t part = 0; part < kLanes; part += hn::Lanes(d)) {
-    hn::Vec<decltype(d)> sum[kBlockRows][kBlockColumns];
-    for (std::size_t i = 0; i < kBlockRows; ++i) {
-      for (std::size_t k = 0; k < kBlockColumns; ++k) sum[i][k] = hn::LoadU(d, at(i, k, part));
-    }
-    BlockProducts(d, tile + row * width, tile + column * width, width, part, sum);
-    for (std::size_t i = 0; i < kBlockRows; ++i) {
-      for (std::size_t k = 0; k < kBlockColumns; ++k) hn::StoreU(sum[i][k], d, at(i, k, part));
-    }
-  }
+  double* sums[kBlockRows];
+  for (std::size_t i = 0; i < kBlockRows; ++i)
+    sums[i] = lanes + pair_index(row + i, column) * kLanes;
+  BlockLanes<false>(tile + row * width, tile + column * width, width, sums);
 }
 
 void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes) {
@@ -169,19 +178,10 @@ HWY_INLINE double SumLanes(const double* HWY_RESTRICT lanes) {
 // The rows from `row` on with those from `column` on; what is above the diagonal is not kept.
 void SumBlock(const double* tile, std::size_t width, std::size_t row, std::size_t column,
               std::size_t n, double* sums) {
-  const hn::CappedTag<double, kLanes> d;
   alignas(64) double lanes[kBlockRows * kBlockColumns * kLanes];
-  for (std::size_t part = 0; part < kLanes; part += hn::Lanes(d)) {
-    hn::Vec<decltype(d)> sum[kBlockRows][kBlockColumns];
-    for (auto& of_row : sum) {
-      for (auto& one : of_row) one = hn::Zero(d);
-    }
-    BlockProducts(d, tile + row * width, tile + column * width, width, part, sum);
-    for (std::size_t i = 0; i < kBlockRows; ++i) {
-      for (std::size_t k = 0; k < kBlockColumns; ++k)
-        hn::StoreU(sum[i][k], d, lanes + (i * kBlockColumns + k) * kLanes + part);
-    }
-  }
+  double* rows[kBlockRows];
+  for (std::size_t i = 0; i < kBlockRows; ++i) rows[i] = lanes + i * kBlockColumns * kLanes;
+  BlockLanes<true>(tile + row * width, tile + column * width, width, rows);
   for (std::size_t i = 0; i < kBlockRows && row + i < n; ++i) {
     double* const to = sums + pair_index(row + i, column);
     for (std::size_t k = 0; k < kBlockColumns && column + k <= row + i; ++k)

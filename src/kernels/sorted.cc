@@ -128,76 +128,88 @@ HWY_INLINE hn::Vec<D> LoadAsDouble(D d, const T* x) {
   }
 }
 
-// sum[j] = the sum of the lines [first, last).
-template <class T>
-HWY_INLINE void SumLines(const T* HWY_RESTRICT tile, std::size_t first, std::size_t last,
-                         double* HWY_RESTRICT sum) {
-  const hn::CappedTag<double, 8> d;
-  constexpr std::size_t kParts = kLine<T> / 8;
-  if (hn::Lanes(d) == 8) {
-    hn::Vec<decltype(d)> s[kParts];
-    for (std::size_t p = 0; p < kParts; ++p) s[p] = hn::Zero(d);
-    for (std::size_t i = first; i < last; ++i) {
-      for (std::size_t p = 0; p < kParts; ++p)
-        s[p] = hn::Add(s[p], LoadAsDouble(d, tile + i * kLine<T> + p * 8));
-    }
-    for (std::size_t p = 0; p < kParts; ++p) hn::StoreU(s[p], d, sum + p * 8);
-    return;
+// Stores double as T.
+template <class D, class T>
+HWY_INLINE void StoreAs(hn::Vec<D> v, D d, T* x) {
+  if constexpr (std::is_same_v<T, double>) {
+    hn::StoreU(v, d, x);
+  } else {
+    const hn::Rebind<float, D> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, v), narrow, x);
   }
-  for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d)) {
+}
+
+// mean[j] = the mean of the lines [first, last); false if a sum overflows.
+template <class T>
+HWY_INLINE bool MeanOfLines(const T* HWY_RESTRICT tile, std::size_t first, std::size_t last,
+                            T* HWY_RESTRICT mean) {
+  const hn::CappedTag<double, 8> d;
+  const auto kept = hn::Set(d, static_cast<double>(last - first));
+  const std::size_t N = hn::Lanes(d);
+  auto alarm = hn::Zero(d);
+  for (std::size_t j = 0; j < kLine<T>; j += N) {
     auto s = hn::Zero(d);
     for (std::size_t i = first; i < last; ++i)
       s = hn::Add(s, LoadAsDouble(d, tile + i * kLine<T> + j));
-    hn::StoreU(s, d, sum + j);
+    alarm = hn::Add(alarm, hn::Mul(s, hn::Zero(d)));
+    StoreAs(hn::Div(s, kept), d, mean + j);
   }
+  return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d)));
 }
 
-template <std::size_t N, class T>
-void SortOf(const T* const* rows, std::size_t n, std::size_t width, T* tile) {
+// Calls use(begin, width, tile) for every line of columns, sorted in the tile.
+template <std::size_t N, class T, class Use>
+void SortLines(const T* const* rows, std::size_t n, std::size_t count, T* tile, Use&& use) {
   constexpr auto kAll = std::make_index_sequence<SortNetwork<N>::count_all()>();
   const Tag<T> d;
   Lines<N, T> lines(rows, n, false);
-  const T* const* const at = lines.from(0, width);
-  for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d)) SortVector<N>(d, at, j, tile, kAll);
+  for (std::size_t begin = 0; begin < count; begin += kLine<T>) {
+    const std::size_t width = std::min(kLine<T>, count - begin);
+    const T* const* const at = lines.from(begin, width);
+    for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d)) SortVector<N>(d, at, j, tile, kAll);
+    use(begin, width);
+  }
+}
+template <class T, class Use>
+void SortAll(const T* const* rows, std::size_t n, std::size_t count, T* tile, Use&& use) {
+  if (n <= 4) return SortLines<4>(rows, n, count, tile, use);
+  if (n <= 8) return SortLines<8>(rows, n, count, tile, use);
+  if (n <= 16) return SortLines<16>(rows, n, count, tile, use);
+  if (n <= 24) return SortLines<24>(rows, n, count, tile, use);
+  if (n <= 32) return SortLines<32>(rows, n, count, tile, use);
+  if (n <= 48) return SortLines<48>(rows, n, count, tile, use);
+  SortLines<64>(rows, n, count, tile, use);
 }
 
-template <class T>
-void Sort(const T* const* rows, std::size_t n, std::size_t width, T* tile) {
-  if (n <= 4) return SortOf<4>(rows, n, width, tile);
-  if (n <= 8) return SortOf<8>(rows, n, width, tile);
-  if (n <= 16) return SortOf<16>(rows, n, width, tile);
-  if (n <= 24) return SortOf<24>(rows, n, width, tile);
-  if (n <= 32) return SortOf<32>(rows, n, width, tile);
-  if (n <= 48) return SortOf<48>(rows, n, width, tile);
-  SortOf<64>(rows, n, width, tile);
-}
-
-// The mean of a sorted column whose sum overflows.
+// The mean of a sorted column, also where its sum overflows.
 template <class T>
 T MeanOfParts(const T* tile, std::size_t first, std::size_t last) {
-  double mean = 0;
-  for (std::size_t i = first; i < last; ++i)
-    mean += static_cast<double>(tile[i * kLine<T>]) / static_cast<double>(last - first);
+  const double kept = static_cast<double>(last - first);
+  double sum = 0, mean = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    sum += static_cast<double>(tile[i * kLine<T>]);
+    mean += static_cast<double>(tile[i * kLine<T>]) / kept;
+  }
+  if (std::isfinite(sum)) return static_cast<T>(sum / kept);
   constexpr double kMost = static_cast<double>(std::numeric_limits<T>::max());
   return static_cast<T>(std::min(std::max(mean, -kMost), kMost));
 }
 
+// One function for both, so that each network is there once.
 template <class T>
-void SortedMeans(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out) {
-  alignas(64) T tile[kSortedRows * kLine<T>];
-  double sum[kLine<T>];
-  const T* at[kSortedRows];
-  const double kept = static_cast<double>(n - 2 * f);
-  for (std::size_t begin = 0; begin < count; begin += kLine<T>) {
-    const std::size_t width = std::min(kLine<T>, count - begin);
-    for (std::size_t i = 0; i < n; ++i) at[i] = rows[i] + begin;
-    Sort(at, n, width, tile);
-    SumLines(tile, f, n - f, sum);
-    for (std::size_t j = 0; j < width; ++j) {
-      out[begin + j] =
-          std::isfinite(sum[j]) ? static_cast<T>(sum[j] / kept) : MeanOfParts(tile + j, f, n - f);
+void SortOrMean(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out,
+                T* sorted) {
+  alignas(64) T room[kSortedRows * kLine<T>];
+  T mean[kLine<T>];
+  T* const tile = out == nullptr ? sorted : room;
+  SortAll(rows, n, count, tile, [&](std::size_t begin, std::size_t width) HWY_ATTR {
+    if (out == nullptr) return;
+    T* const to = width == kLine<T> ? out + begin : mean;
+    if (!MeanOfLines(tile, f, n - f, to)) {
+      for (std::size_t j = 0; j < kLine<T>; ++j) to[j] = MeanOfParts(tile + j, f, n - f);
     }
-  }
+    if (to == mean) std::copy_n(mean, width, out + begin);
+  });
 }
 
 void PaddedMediansF32(const float* const* rows, std::size_t n, std::size_t count, float* out) {
@@ -207,18 +219,18 @@ void PaddedMediansF64(const double* const* rows, std::size_t n, std::size_t coun
   PaddedMedians(rows, n, count, out);
 }
 void SortF32(const float* const* rows, std::size_t n, std::size_t width, float* tile) {
-  Sort(rows, n, width, tile);
+  SortOrMean(rows, n, width, 0, decltype(tile){nullptr}, tile);
 }
 void SortF64(const double* const* rows, std::size_t n, std::size_t width, double* tile) {
-  Sort(rows, n, width, tile);
+  SortOrMean(rows, n, width, 0, decltype(tile){nullptr}, tile);
 }
 void SortedMeansF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
                     float* out) {
-  SortedMeans(rows, n, count, f, out);
+  SortOrMean(rows, n, count, f, out, decltype(out){nullptr});
 }
 void SortedMeansF64(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
                     double* out) {
-  SortedMeans(rows, n, count, f, out);
+  SortOrMean(rows, n, count, f, out, decltype(out){nullptr});
 }
 
 }  // namespace medgrad::kernels::HWY_NAMESPACE

@@ -80,6 +80,16 @@ TYPED_TEST(Columns, NonFiniteIsNoticedAnywhere) {
         EXPECT_TRUE(all_finite(this->rows_.data(), 3, 0, 67));
         const_cast<T*>(this->rows_[j % 3])[j] = bad;
         EXPECT_FALSE(all_finite(this->rows_.data(), 3, 0, 67));
+        std::vector<T> copy(3 * 70, T{99});
+        EXPECT_FALSE(copy_finite(this->rows_.data(), 3, 0, 67, 70, copy.data()));
+        EXPECT_EQ(copy_finite(this->rows_.data(), 3, 1, 66, 70, copy.data()), j == 0 || j == 66);
+        for (std::size_t i = 0; i < 3; ++i) {
+          for (std::size_t c = 1; c < 66; ++c) {
+            if (c != j) {
+              ASSERT_EQ(copy[i * 70 + c - 1], this->rows_[i][c]);
+            }
+          }
+        }
         EXPECT_TRUE(all_finite(this->rows_.data(), 3, 0, j));
         EXPECT_TRUE(all_finite(this->rows_.data(), 3, j + 1, 67));
         EXPECT_FALSE(register_medians(this->rows_.data(), 3, 0, 67, out.data()));

@@ -177,8 +177,19 @@ void ColumnMedian<T>::operator()(const T* const* rows, std::size_t count, T* out
 template <Real T>
 void Block<T>::load(std::size_t begin, std::size_t end, const T* fill) {
   count_ = end - begin;
-  finite_ = kernels::all_finite(input_->rows.data(), input_->n, begin, end);
-  for (std::size_t i = 0; i < input_->n; ++i) pointers_[i] = input_->rows[i] + begin;
+  // Many rows whose addresses differ by a power of two share a few places of the cache: a copy of
+  // what is read anyway can be read again.
+  constexpr std::size_t kFew = 16;
+  const std::size_t n = input_->n;
+  if (n > kFew && end - begin >= kernels::kLanes) {
+    const std::size_t stride = block_width(end - begin) + kernels::kLanes;
+    copy_.resize(std::max(copy_.size(), n * stride));
+    finite_ = kernels::copy_finite(input_->rows.data(), n, begin, end, stride, copy_.data());
+    for (std::size_t i = 0; i < n; ++i) pointers_[i] = copy_.data() + i * stride;
+  } else {
+    finite_ = kernels::all_finite(input_->rows.data(), n, begin, end);
+    for (std::size_t i = 0; i < n; ++i) pointers_[i] = input_->rows[i] + begin;
+  }
   if (!finite_) clean(begin, end, fill);
 }
 
@@ -198,7 +209,7 @@ void Block<T>::reject_column(std::size_t j) const {
 template <Real T>
 void Block<T>::clean(std::size_t begin, std::size_t end, const T* fill) {
   const std::size_t n = input_->n;
-  copy_.resize(n * kBlock);
+  copy_.resize(std::max(copy_.size(), n * kBlock));
   scratch_.resize(n);
   for (std::size_t j = begin; j < end; ++j) {
     std::size_t observed = 0;
