@@ -26,7 +26,9 @@ void sample(const std::string& method, double tolerance, const std::string& file
             std::size_t d, int rounds, const std::string& out);
 
 // All sample estimators over n rows of length d that are made here, on one thread and on two,
-// beside a plain pass that adds up the rows and the Gram matrix alone.
+// beside a plain pass that adds up the rows and the Gram matrix alone; only those with `only` in
+// their name. Both the processor time of the calling thread and the time on the wall, the best of
+// each.
 template <class T>
 void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only);
 

@@ -115,6 +115,39 @@ def sample(binary, folder, method, n, d, name, tolerance, target, rounds):
         }
 
 
+# How many times a plain pass over the rows a column median may take; between the sizes that have an aim, that of the next.
+MEDIAN_LIMITS = {4: 1.5, 16: 1.5, 17: 3, 32: 3, 64: 3, 65: 5, 128: 5, 129: 10, 256: 10, 257: 20, 1000: 20}
+
+
+def growth(binary, rounds, entries=1 << 22):
+    """Sample estimators of few to many rows with the same number of entries, against a plain pass that adds up the
+    rows; rules on whole rows against the Gram matrix and the median. One thread is measured by its processor time, which
+    others on the machine hardly change; two by the clock on the wall, which means something on an idle machine only."""
+    fused = run(binary, "fused", "double", 5)[0]["gflops"]
+    for n, limit in MEDIAN_LIMITS.items():
+        d = entries // n
+        lines = run(binary, "rows", "float", n, d, rounds if n < 200 else max(3, rounds // 3))
+        ms = {line["what"]: line["ms"] for line in lines}
+        wall = {line["what"]: line["wall_ms"] for line in lines}
+        size = f"{n} x {d} floats"
+
+        def row(what, ours, peer, name, target):
+            return {"what": f"{what}, {size}", "ours": f"{ours:.2f} ms", "peer": f"{peer:.2f} ms ({name})",
+                    "ratio": peer / ours, "target": target, "detail": lines}
+
+        plain = ms["plain"]
+        yield row("mean", ms["mean"], plain, "adding up", 1 / 1.2)
+        yield row("median", ms["median"], plain, "adding up", 1 / limit)
+        yield row("trimmed mean", ms["trimmed mean"], ms["median"], "median", 1 / 1.5)
+        speed = n * (n + 1) * d / ms["gram"] * 1e-6
+        yield {"what": f"Gram matrix, {size}", "ours": f"{speed:.1f} GF/s", "peer": f"{fused:.1f} GF/s (fused)",
+               "ratio": speed / fused, "target": 0.5 if n >= 64 else None}
+        for what in ("geometric median", "huber location"):
+            yield row(what, ms[what], ms["gram"] + ms["median"], "Gram, median", 1 / 1.2 if n >= 32 else None)
+        for what in ("mean", "median", "trimmed mean", "geometric median"):
+            yield row(f"{what}, 2 threads", wall[f"{what}, 2 threads"], wall[what], "one", 1.6)
+
+
 def stable_samples(binary, alpha, beta, rounds, n=1 << 20):
     """Samples of a stable law against scipy and numpy, and float against double, in turns."""
     def ours(name):
@@ -231,6 +264,9 @@ def sections(options):
                 yield from sample(binary, folder, "median", 5, options.d, name, 0, 50, 5)
                 yield from sample(binary, folder, "geometric-median", 11, options.d, name, tolerance, 20, 5)
 
+    def sizes():
+        yield from growth(binary, options.rounds)
+
     def laws():
         for alpha, beta in ((1.1, 0), (1.5, 0.5)):
             yield from stable_samples(binary, alpha, beta, 5)
@@ -258,13 +294,14 @@ def sections(options):
         yield from language(trainer, "ptb", 256, 5, 1.15)
         yield from language(trainer, "wikitext2", 20, 2, 1.15)
 
-    return {"online": lambda: online(binary, options.n, options.rounds), "sample": samples, "stable": laws,
+    return {"online": lambda: online(binary, options.n, options.rounds), "sample": samples, "growth": sizes,
+            "stable": laws,
             "reproduce": experiments, "torch": optimisers, "language": models}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", nargs="*", help="online, sample, stable, reproduce, torch, language (default: all)")
+    parser.add_argument("section", nargs="*", help="online, sample, growth, stable, reproduce, torch, language (default: all)")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--rounds", type=int, default=15, help="turns of the online steps")
     parser.add_argument("--n", type=int, default=20_000_000, help="length of the online steps' vectors")
