@@ -6,6 +6,10 @@
 #define MEDGRAD_KERNELS_NETWORK_INL_H_
 #endif
 
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
 #include "hwy/highway.h"
 #include "kernels/network.h"
 
@@ -27,6 +31,19 @@ HWY_INLINE void Compare(V* HWY_RESTRICT v) {
   const V a = v[c.low], b = v[c.high];
   if constexpr (c.keep_low) v[c.low] = hn::Min(a, b);
   if constexpr (c.keep_high) v[c.high] = hn::Max(a, b);
+}
+
+// All comparators of a network from kFrom on, which is an object with static storage. In parts, as
+// compilers limit how deep an expression may nest.
+template <const auto& kNetwork, std::size_t kFrom, class V, std::size_t... I>
+HWY_INLINE void ComparePart(V* HWY_RESTRICT v, std::index_sequence<I...>) {
+  (Compare<kNetwork.comparators[kFrom + I]>(v), ...);
+}
+template <const auto& kNetwork, std::size_t kFrom, class V>
+HWY_INLINE void CompareFrom(V* HWY_RESTRICT v) {
+  constexpr std::size_t kPart = std::min<std::size_t>(kNetwork.count - kFrom, 128);
+  ComparePart<kNetwork, kFrom>(v, std::make_index_sequence<kPart>());
+  if constexpr (kFrom + kPart < kNetwork.count) CompareFrom<kNetwork, kFrom + kPart>(v);
 }
 
 }  // namespace medgrad::kernels::HWY_NAMESPACE

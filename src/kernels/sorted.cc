@@ -54,21 +54,22 @@ class Lines {
   T low_[kLine<T>], high_[kLine<T>], part_[N * kLine<T>];
 };
 
+template <std::size_t N>
+inline constexpr MedianNetwork<N> kMedianOf{};
+
 // The median of n rows in a network for N, N even: filled up with rows of the smallest and of the
 // largest numbers, as many of the one as of the other, or one more of these.
-template <std::size_t N, class D, std::size_t... I>
+template <std::size_t N, class D>
 HWY_INLINE hn::Vec<D> PaddedMedian(D d, const hn::TFromD<D>* const* rows, std::size_t n,
-                                   std::size_t j, std::index_sequence<I...>) {
-  static constexpr MedianNetwork<N> kNetwork;
+                                   std::size_t j) {
   hn::Vec<D> v[N];
   for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, rows[i] + j);
-  (Compare<kNetwork.comparators[I]>(v), ...);
+  CompareFrom<kMedianOf<N>, 0>(v);
   return n % 2 == 1 ? v[N / 2 - 1] : Midpoint(d, v[N / 2 - 1], v[N / 2]);
 }
 
 template <std::size_t N, class T>
 void PaddedMediansOf(const T* const* rows, std::size_t n, std::size_t count, T* HWY_RESTRICT out) {
-  constexpr auto kAll = std::make_index_sequence<MedianNetwork<N>().count>();
   const Tag<T> d;
   Lines<N, T> lines(rows, n, true);
   T last[kLine<T>];
@@ -77,7 +78,7 @@ void PaddedMediansOf(const T* const* rows, std::size_t n, std::size_t count, T* 
     const T* const* const at = lines.from(begin, width);
     T* const to = width == kLine<T> ? out + begin : last;
     for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d))
-      hn::StoreU(PaddedMedian<N>(d, at, n, j, kAll), d, to + j);
+      hn::StoreU(PaddedMedian<N>(d, at, n, j), d, to + j);
     if (to == last) std::copy_n(last, width, out + begin);
   }
 }
@@ -94,10 +95,11 @@ void PaddedMedians(const T* const* rows, std::size_t n, std::size_t count, T* ou
 template <std::size_t N>
 struct SortNetwork {
   static constexpr std::size_t count_all() {
-    std::size_t count = 0;
-    visit_sort_network(N, [&](std::size_t, std::size_t) { ++count; });
-    return count;
+    std::size_t all = 0;
+    visit_sort_network(N, [&](std::size_t, std::size_t) { ++all; });
+    return all;
   }
+  static constexpr std::size_t count = count_all();
   std::array<Comparator, count_all()> comparators{};
   constexpr SortNetwork() {
     std::size_t c = 0;
@@ -108,13 +110,14 @@ struct SortNetwork {
   }
 };
 
-template <std::size_t N, class D, class T, std::size_t... I>
-HWY_INLINE void SortVector(D d, const T* const* rows, std::size_t j, T* HWY_RESTRICT tile,
-                           std::index_sequence<I...>) {
-  static constexpr SortNetwork<N> kNetwork;
+template <std::size_t N>
+inline constexpr SortNetwork<N> kSortOf{};
+
+template <std::size_t N, class D, class T>
+HWY_INLINE void SortVector(D d, const T* const* rows, std::size_t j, T* HWY_RESTRICT tile) {
   hn::Vec<D> v[N];
   for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, rows[i] + j);
-  (Compare<kNetwork.comparators[I]>(v), ...);
+  CompareFrom<kSortOf<N>, 0>(v);
   for (std::size_t i = 0; i < N; ++i) hn::StoreU(v[i], d, tile + i * kLine<T> + j);
 }
 
@@ -160,13 +163,12 @@ HWY_INLINE bool MeanOfLines(const T* HWY_RESTRICT tile, std::size_t first, std::
 // Calls use(begin, width, tile) for every line of columns, sorted in the tile.
 template <std::size_t N, class T, class Use>
 void SortLines(const T* const* rows, std::size_t n, std::size_t count, T* tile, Use&& use) {
-  constexpr auto kAll = std::make_index_sequence<SortNetwork<N>::count_all()>();
   const Tag<T> d;
   Lines<N, T> lines(rows, n, false);
   for (std::size_t begin = 0; begin < count; begin += kLine<T>) {
     const std::size_t width = std::min(kLine<T>, count - begin);
     const T* const* const at = lines.from(begin, width);
-    for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d)) SortVector<N>(d, at, j, tile, kAll);
+    for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d)) SortVector<N>(d, at, j, tile);
     use(begin, width);
   }
 }
