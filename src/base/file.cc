@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,7 +37,8 @@ class Descriptor {
   [[nodiscard]] std::size_t size() const { return size_; }  // 0 where it is no regular file
 
   [[noreturn]] void fail(const char* what) const {
-    throw Error(path_ + " cannot be " + what + ": " + std::generic_category().message(errno) + ".");
+    throw Error(
+        fmt::format("{} cannot be {}: {}.", path_, what, std::generic_category().message(errno)));
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "base/place.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "base/text.h"
@@ -10,25 +12,25 @@ namespace medgrad {
 std::string Place::path() const {
   if (in_ == nullptr) return "";
   const std::string above = in_->path();
-  if (key_.empty()) return above + "[" + std::to_string(index_) + "]";
+  if (key_.empty()) return fmt::format("{}[{}]", above, index_);
   return above + (above.empty() ? "" : ".") + std::string(key_);
 }
 
 void Place::fail(const std::string& sentence) const {
   const std::string where = path();
-  throw Error(*file_ + ": " + (where.empty() ? "the document" : where) + " " + sentence);
+  throw Error(fmt::format("{}: {} {}", *file_, where.empty() ? "the document" : where, sentence));
 }
 
 void Place::must_be(const Node& value, const std::string& what) const {
   const bool scalar = value.list() == nullptr && value.object() == nullptr;
   const std::string is = scalar ? internal::quoted(plain(value)) : std::string(value.kind());
-  fail("is " + is + "; it must be " + what + ".");
+  fail(fmt::format("is {}; it must be {}.", is, what));
 }
 
 const Node& member(const Node& object, std::string_view key, const Place& place) {
   if (object.object() == nullptr) place.must_be(object, "an object");
   const Node* const found = object.find(key);
-  if (found == nullptr) place.fail("has no '" + std::string(key) + "'.");
+  if (found == nullptr) place.fail(fmt::format("has no '{}'.", key));
   return *found;
 }
 

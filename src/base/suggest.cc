@@ -1,5 +1,7 @@
 #include "base/suggest.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -41,7 +43,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string quoted(std::string_view name) {
   if (name.starts_with('-')) return std::string(name);
-  return std::string("'").append(name).append("'");
+  return fmt::format("'{}'", name);
 }
 
 }  // namespace
@@ -70,7 +72,7 @@ std::optional<std::string_view> near_match(std::string_view name,
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
   const auto match = near_match(name, candidates);
-  return match ? " Did you mean " + quoted(*match) + "?" : "";
+  return match ? fmt::format(" Did you mean {}?", quoted(*match)) : "";
 }
 
 std::string instead_of(std::string_view name, std::span<const std::string_view> candidates,
@@ -79,15 +81,15 @@ std::string instead_of(std::string_view name, std::span<const std::string_view> 
   if (std::string hint = suggestion(name, candidates); !hint.empty()) return "." + hint;
   if (candidates.empty()) return ".";
   const std::string all = one_of(candidates);
-  if (candidates.size() <= kFew && all.size() <= kShort) return "; it must be " + all + ".";
-  if (listed_by.empty()) return "; it must be one of " + all + ".";
-  return std::string("; ").append(listed_by).append(" shows all of them.");
+  if (candidates.size() <= kFew && all.size() <= kShort)
+    return fmt::format("; it must be {}.", all);
+  if (listed_by.empty()) return fmt::format("; it must be one of {}.", all);
+  return fmt::format("; {} shows all of them.", listed_by);
 }
 
 void fail_unknown(std::string_view kind, std::string_view name,
                   std::span<const std::string_view> known, std::string_view listed_by) {
-  throw Error("'" + std::string(name) + "' is not " + std::string(kind) +
-              instead_of(name, known, listed_by));
+  throw Error(fmt::format("'{}' is not {}{}", name, kind, instead_of(name, known, listed_by)));
 }
 
 }  // namespace medgrad

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -40,13 +42,13 @@ std::string line_of(const std::string& name, std::size_t line) {
 }
 
 std::string row_of(const std::string& name, std::size_t row) {
-  return name + ", row " + std::to_string(row + 1);
+  return fmt::format("{}, row {}", name, row + 1);
 }
 
 std::string column_of(std::size_t column, std::span<const std::string> names) {
   std::string text = "column " + std::to_string(column + 1);
   if (column < names.size() && !names[column].empty())
-    text.append(" (").append(quoted(names[column])).append(")");
+    text += fmt::format(" ({})", quoted(names[column]));
   return text;
 }
 

@@ -4,6 +4,8 @@
 // 1e8 numbers cost no more than the numbers. Only a number that touches the end of the buffer, or
 // that is unusual (in quotes, with a plus sign, out of range), takes the slow way through a
 // complete token. The line with the names is held: it is there once.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <system_error>
@@ -137,8 +139,9 @@ class CsvRows final : public RowSource {
       const char c = input_.peek()[at];
       if (ends_line(c) && !in_quotes) return {input_.peek().substr(0, at), true};
       if (static_cast<unsigned char>(c) < ' ' && !is_blank(c) && !ends_line(c)) {
-        throw Error(line_of(name(), line_) + ": " + quoted(std::string_view(&c, 1)) +
-                    " has no place in text; rows are read from .csv and .npy files.");
+        throw Error(
+            fmt::format("{}: {} has no place in text; rows are read from .csv and .npy files.",
+                        line_of(name(), line_), quoted(std::string_view(&c, 1))));
       }
       in_comment = in_comment || (c == '#' && !in_quotes);
       in_quotes = in_quotes != (c == '"' && !in_comment);
@@ -305,11 +308,12 @@ class CsvRows final : public RowSource {
   }
 
   [[noreturn]] void fail_at(std::size_t column, const std::string& what) const {
-    throw Error(line_of(name(), row_line_) + ", " + column_of(column, names_) + ": " + what);
+    throw Error(
+        fmt::format("{}, {}: {}", line_of(name(), row_line_), column_of(column, names_), what));
   }
 
   [[noreturn]] void fail_length(std::size_t count, const std::string& others) const {
-    fail("the row has " + counted(count, "value") + " where the " + others + ".");
+    fail(fmt::format("the row has {} where the {}.", counted(count, "value"), others));
   }
 
   [[noreturn]] void fail_missing(std::size_t column) const {
@@ -317,8 +321,9 @@ class CsvRows final : public RowSource {
   }
 
   [[noreturn]] void fail_no_separator(std::size_t column) const {
-    fail_at(column, "only blanks stand between two values; this file separates columns by " +
-                        std::string(plural_of(separator_)) + ", and decimals need a point.");
+    fail_at(column, fmt::format("only blanks stand between two values; this file separates columns "
+                                "by {}, and decimals need a point.",
+                                plural_of(separator_)));
   }
 
   [[noreturn]] void fail_not_a_number(std::size_t column, std::string_view token) const {
@@ -331,7 +336,7 @@ class CsvRows final : public RowSource {
     } else if (first_row && !begins_like_a_number(token)) {
       why = "; a header line has names only, or begins with #.";
     }
-    fail_at(column, quoted(token) + " is not a number" + why);
+    fail_at(column, fmt::format("{} is not a number{}", quoted(token), why));
   }
 
   std::size_t line_ = 1, row_line_ = 1;

@@ -1,5 +1,7 @@
 #include "io/gunzip.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -66,7 +68,8 @@ std::size_t Gunzip::read(std::span<char> out,
       state.between_members = true;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       const std::string why = stream.msg != nullptr ? stream.msg : "unknown";
-      state.damage = state.name + " is damaged: its gzip data cannot be unpacked (" + why + ").";
+      state.damage =
+          fmt::format("{} is damaged: its gzip data cannot be unpacked ({}).", state.name, why);
       if (stream.avail_out == wanted) throw Error(state.damage);
       break;
     } else if (at_end && stream.avail_out == wanted) {  // what zlib held back is delivered as well

@@ -1,6 +1,7 @@
 #include "io/input.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ int open_or_throw(const std::string& path) {
   const int why = errno;
   if (path.empty()) throw Error("The name of a file is empty.");
   if (why == ENOENT) throw Error(path + " does not exist.");
-  throw Error(path + " cannot be opened: " + std::generic_category().message(why) + ".");
+  throw Error(fmt::format("{} cannot be opened: {}.", path, std::generic_category().message(why)));
 }
 
 // Compressed files that are no gzip: their first bytes, and what undoes them.
@@ -98,8 +99,8 @@ void Input::look_for_compression() {
   };
   for (const Packed& packed : kPacked) {
     if (!begins_with(packed.magic)) continue;
-    throw Error(name_ + " is " + std::string(packed.format) + ", which cannot be read; " +
-                std::string(packed.remedy) + ".");
+    throw Error(
+        fmt::format("{} is {}, which cannot be read; {}.", name_, packed.format, packed.remedy));
   }
   if (!begins_with(kGzipMagic)) return;
   gunzip_ = std::make_unique<Gunzip>(name_, peek());
@@ -127,7 +128,8 @@ std::size_t Input::read_raw(char* out, std::size_t n) {
     const ssize_t got = ::read(file_, out, n);
     if (got >= 0) return static_cast<std::size_t>(got);
     if (errno == EINTR) continue;
-    throw Error(name_ + " cannot be read: " + std::generic_category().message(errno) + ".");
+    throw Error(
+        fmt::format("{} cannot be read: {}.", name_, std::generic_category().message(errno)));
   }
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,9 +18,9 @@ void check_names(const RowReader& first, const RowReader& reader) {
   const auto expected = first.columns(), given = reader.columns();
   for (std::size_t i = 0; i < std::min(expected.size(), given.size()); ++i) {
     if (expected[i] == given[i]) continue;
-    throw Error(reader.name() + " names column " + std::to_string(i + 1) + " " +
-                internal::quoted(given[i]) + " where " + first.name() + " has " +
-                internal::quoted(expected[i]) + "; the columns must be the same.");
+    throw Error(fmt::format("{} names column {} {} where {} has {}; the columns must be the same.",
+                            reader.name(), i + 1, internal::quoted(given[i]), first.name(),
+                            internal::quoted(expected[i])));
   }
 }
 
@@ -30,8 +32,8 @@ Matrix<T>::Matrix(std::span<RowReader> readers) {
   for (RowReader& reader : readers) {
     if (d_ == 0) d_ = reader.dimension();
     if (reader.dimension() != d_) {
-      throw Error(reader.name() + " has rows of " + counted(reader.dimension(), "value") +
-                  " where " + readers.front().name() + " has rows of " + std::to_string(d_) + ".");
+      throw Error(fmt::format("{} has rows of {} where {} has rows of {}.", reader.name(),
+                              counted(reader.dimension(), "value"), readers.front().name(), d_));
     }
     if (named != nullptr) check_names(*named, reader);
     if (named == nullptr && !reader.columns().empty()) {
@@ -111,9 +113,8 @@ std::vector<T> read_vector(const std::string& path, std::size_t expected, std::s
     throw Error(reader.name() + " has several rows; one vector is needed.");
   if (values.size() != expected) {
     const bool cut = rows > expected;  // there may be more that were not read
-    throw Error(reader.name() + " has " + (cut ? "more than " : "") +
-                counted(cut ? expected : values.size(), "value") + " where " +
-                std::string(because) + ".");
+    throw Error(fmt::format("{} has {}{} where {}.", reader.name(), cut ? "more than " : "",
+                            counted(cut ? expected : values.size(), "value"), because));
   }
   return values;
 }

@@ -1,5 +1,7 @@
 #include "io/npy_header.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -18,7 +20,7 @@ class Literals {
   Literals(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(name_ + " has a malformed NPY header: " + what + ".");
+    throw Error(fmt::format("{} has a malformed NPY header: {}.", name_, what));
   }
 
   bool accept(char c) {
@@ -28,7 +30,7 @@ class Literals {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail(std::string("a '") + c + "' is missing");
+    if (!accept(c)) fail(fmt::format("a '{}' is missing", c));
   }
   bool at_end() {
     skip_blanks();
@@ -145,16 +147,18 @@ NpyShape checked_shape(const NpyHeader& header, const std::string& name) {
   const NpyType type = npy_type(header.descr, name);
   const std::vector<std::uint64_t>& shape = header.shape;
   if (shape.size() > 2) {
-    throw Error(name + " has shape " + text_of(shape) +
-                "; one dimension (a single row) or two (rows) are needed.");
+    throw Error(
+        fmt::format("{} has shape {}; one dimension (a single row) or two (rows) are needed.", name,
+                    text_of(shape)));
   }
   const std::uint64_t rows = shape.size() == 2 ? shape[0] : 1;
   const std::uint64_t dimension = shape.empty() ? 1 : shape.back();
   if (rows == 0 || dimension == 0)
-    throw Error(name + " is empty: there are no rows in shape " + text_of(shape) + ".");
+    throw Error(fmt::format("{} is empty: there are no rows in shape {}.", name, text_of(shape)));
   constexpr std::uint64_t kMostElements = std::numeric_limits<std::int64_t>::max() / 8;
   if (dimension > kMostElements / rows)
-    throw Error(name + " has shape " + text_of(shape) + ", which is more than memory can hold.");
+    throw Error(
+        fmt::format("{} has shape {}, which is more than memory can hold.", name, text_of(shape)));
   return {.type = type,
           .rows = static_cast<std::size_t>(rows),
           .dimension = static_cast<std::size_t>(dimension),
@@ -177,8 +181,8 @@ NpyStart read_npy_start(Input& input) {
   const int major = static_cast<unsigned char>(prefix[6]);
   const int minor = static_cast<unsigned char>(prefix[7]);
   if (major < 1 || major > 3 || minor != 0) {
-    throw Error(name + " has NPY version " + std::to_string(major) + "." + std::to_string(minor) +
-                "; versions 1.0 to 3.0 can be read.");
+    throw Error(fmt::format("{} has NPY version {}.{}; versions 1.0 to 3.0 can be read.", name,
+                            major, minor));
   }
   input.skip(kPrefix);
   const std::size_t width = major == 1 ? 2 : 4;
@@ -190,8 +194,7 @@ NpyStart read_npy_start(Input& input) {
   // Real headers have about a hundred characters; a damaged length must not allocate gigabytes.
   constexpr std::size_t kLongest = 1 << 20;
   if (length > kLongest) {
-    throw Error(name + " has a malformed NPY header: a length of " + std::to_string(length) +
-                " bytes.");
+    throw Error(fmt::format("{} has a malformed NPY header: a length of {} bytes.", name, length));
   }
   std::string text(length, '\0');
   if (input.read(text) < length) fail_short();
@@ -205,8 +208,7 @@ std::string make_npy_header(ElementType type, std::size_t rows, std::size_t dime
   text += {'\x01', '\x00', static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
   text += "{'descr': '";
   text += type == ElementType::float32 ? "<f4" : "<f8";
-  text += "', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
-          std::to_string(dimension) + "), }";
+  text += fmt::format("', 'fortran_order': False, 'shape': ({}, {}), }}", rows, dimension);
   text.resize(kNpyHeaderBytes - 1, ' ');
   return text + '\n';
 }

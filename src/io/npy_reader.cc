@@ -1,4 +1,5 @@
 // NumPy's .npy files, versions 1 to 3, row by row.
+#include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -32,11 +33,11 @@ class NpyFile : public RowSource {
 
   std::string note() const override {
     if (shape_.type.is_native() && !shape_.by_columns) return {};
-    std::string text = name() + " holds " + shape_.type.name();
+    std::string text = fmt::format("{} holds {}", name(), shape_.type.name());
     if (shape_.by_columns) text += " in Fortran order";
     text += type_ == ElementType::float32 ? "; it was read as float32" : "; it was read as float64";
     if (rounded_ > 0)
-      text += ", and " + counted(rounded_, "integer") + " beyond 2^53 had to be rounded";
+      text += fmt::format(", and {} beyond 2^53 had to be rounded", counted(rounded_, "integer"));
     return text + ".";
   }
 
@@ -45,14 +46,14 @@ class NpyFile : public RowSource {
     const std::uint64_t promised = shape_.bytes();
     if (there > promised) fail_trailing();
     if (there < promised) {
-      throw Error(name() + " is truncated: the header promises " + std::to_string(promised) +
-                  " bytes of data, " + std::to_string(there) + " are there.");
+      throw Error(fmt::format("{} is truncated: the header promises {} of data, {} there.", name(),
+                              counted(promised, "byte"), counted(there, "is", "are")));
     }
   }
 
   [[noreturn]] void fail_trailing() const {
-    throw Error(name() + " goes on after the " + std::to_string(shape_.bytes()) +
-                " bytes of data that its header promises.");
+    throw Error(fmt::format("{} goes on after the {} of data that its header promises.", name(),
+                            counted(shape_.bytes(), "byte")));
   }
 
   template <Real T>
@@ -173,7 +174,8 @@ class NpyColumns final : public NpyFile {
                                 static_cast<off_t>(offset_ + first + got));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
-        throw Error(name() + " cannot be read: " + std::generic_category().message(errno) + ".");
+        throw Error(
+            fmt::format("{} cannot be read: {}.", name(), std::generic_category().message(errno)));
       }
       if (n == 0) check_size(first + got);  // it was longer when we opened it
       got += static_cast<std::size_t>(n);

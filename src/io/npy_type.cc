@@ -1,5 +1,7 @@
 #include "io/npy_type.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -125,26 +127,27 @@ std::string NpyType::name() const {
     case Kind::boolean:
       return "bool";
     case Kind::signed_integer:
-      return order + "int" + bits;
+      return fmt::format("{}int{}", order, bits);
     case Kind::unsigned_integer:
-      return order + "uint" + bits;
+      return fmt::format("{}uint{}", order, bits);
     case Kind::floating:
       break;
   }
-  return order + "float" + bits;
+  return fmt::format("{}float{}", order, bits);
 }
 
 NpyType npy_type(const std::string& descr, const std::string& name) {
   using Kind = NpyType::Kind;
   const auto fail = [&](const std::string& what) {
-    throw Error(name + " holds " + what + "; save it as float32 or float64.");
+    throw Error(fmt::format("{} holds {}; save it as float32 or float64.", name, what));
   };
   const std::string_view order = std::string_view(descr).substr(0, 1);
   const std::string_view type = std::string_view(descr).substr(order.size());
   const bool known_order = !order.empty() && std::string_view("<>=|").find(order[0]) < 4;
   if (known_order && (type == "f16" || type == "f12"))
-    fail("long doubles (" + quoted(descr) + "), whose bits depend on the machine");
-  if (known_order && type.starts_with('c')) fail("complex numbers (" + quoted(descr) + ")");
+    fail(fmt::format("long doubles ({}), whose bits depend on the machine", quoted(descr)));
+  if (known_order && type.starts_with('c'))
+    fail(fmt::format("complex numbers ({})", quoted(descr)));
   struct Known {
     std::string_view type;
     Kind kind;

@@ -1,5 +1,6 @@
 // Files that appear whole or not at all: written beside their final place, then renamed.
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -75,7 +76,8 @@ OutputFile::OutputFile(const std::string& path, bool patched) : path_(path) {
     direct_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     owns_direct_ = true;
     if (direct_ < 0)
-      throw Error(path + " cannot be written: " + std::generic_category().message(errno) + ".");
+      throw Error(
+          fmt::format("{} cannot be written: {}.", path, std::generic_category().message(errno)));
   }
   if (direct_ < 0) {
     open_for_renaming();
@@ -104,8 +106,10 @@ void OutputFile::open_for_renaming() {
   if (file_ < 0) {
     const int why = errno;
     if (why == ENOENT)
-      throw Error(path_ + " cannot be written: there is no folder " + folder_of(path_) + ".");
-    throw Error(path_ + " cannot be written: " + std::generic_category().message(why) + ".");
+      throw Error(
+          fmt::format("{} cannot be written: there is no folder {}.", path_, folder_of(path_)));
+    throw Error(
+        fmt::format("{} cannot be written: {}.", path_, std::generic_category().message(why)));
   }
   if (exists && ::fchmod(file_, status.st_mode & 07777) != 0) {
     // A file system without modes; the content matters more.
@@ -117,8 +121,7 @@ void OutputFile::open_for_renaming() {
 template <class Make>
 void OutputFile::try_names(Make make) {
   for (unsigned attempt = 0;; ++attempt) {
-    const std::string name =
-        path_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    const std::string name = fmt::format("{}.tmp-{}-{}", path_, ::getpid(), attempt);
     if (make(name)) {
       temporary_ = name;
       return;
@@ -149,8 +152,9 @@ void OutputFile::require(double bytes) const {
   if (kind_ != Kind::renamed || ::fstatvfs(file_, &disk) != 0 || disk.f_blocks == 0) return;
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   if (bytes <= free) return;
-  throw Error(path_ + " cannot be written: it takes at least " + bytes_text(bytes) + ", and " +
-              bytes_text(free) + " are free on that disk.");
+  throw Error(
+      fmt::format("{} cannot be written: it takes at least {}, and {} are free on that disk.",
+                  path_, bytes_text(bytes), bytes_text(free)));
 }
 
 void OutputFile::write(std::string_view bytes) {

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -64,8 +66,8 @@ bool RowReader::next(std::span<T> row) {
       if (std::isinf(row[i]) && !std::isinf(x)) {
         std::string value;
         append_number(value, x);
-        throw Error(where() + ", " + internal::column_of(i, columns()) + ": " + value +
-                    " is too large for a float32.");
+        throw Error(fmt::format("{}, {}: {} is too large for a float32.", where(),
+                                internal::column_of(i, columns()), value));
       }
     }
   }

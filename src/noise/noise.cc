@@ -1,5 +1,7 @@
 #include "medgrad/noise.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,6 +9,7 @@
 #include <numbers>
 #include <string>
 
+#include "base/text.h"
 #include "medgrad/distance.h"
 #include "medgrad/error.h"
 #include "medgrad/thread_pool.h"
@@ -137,9 +140,8 @@ void sample_rows(const EllipticalStable& e, const Matrix<T>& to, const Source& s
     });
   }
   if (e.cholesky.size() != d * d) {
-    throw Error("the Cholesky factor has " + std::to_string(e.cholesky.size()) +
-                " entries; rows of length " + std::to_string(d) + " need " + std::to_string(d * d) +
-                ".");
+    throw Error(fmt::format("the Cholesky factor has {}; rows of length {} need {}.",
+                            counted(e.cholesky.size(), "entry", "entries"), d, d * d));
   }
   for_each(pool, to.n(), [&](std::size_t row) {
     const std::span<T> x = to.x.subspan(row * d, d);
@@ -155,8 +157,8 @@ void sample_model(const NoiseModel& model, std::span<T> out, std::size_t d, cons
   check(model);
   if (out.empty()) return;
   if (d == 0 || out.size() % d != 0) {
-    throw Error(std::to_string(out.size()) + " entries are not a whole number of rows of length " +
-                std::to_string(d) + ".");
+    throw Error(fmt::format("{} not a whole number of rows of length {}.",
+                            counted(out.size(), "entry is", "entries are"), d));
   }
   const Matrix<T> to{out, d, first_row};
   std::visit([&](const auto& m) { sample_rows(m, to, source, pool); }, model);

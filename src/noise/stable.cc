@@ -1,5 +1,7 @@
 #include "medgrad/stable.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,8 +35,9 @@ constexpr std::size_t kChunk = 64;
 template <class F>
 void for_points(std::span<const double> x, std::span<double> out, ThreadPool* pool, const F& f) {
   if (x.size() != out.size()) {
-    throw Error("there are " + std::to_string(x.size()) + " points and room for " +
-                std::to_string(out.size()) + " results; both numbers must be equal.");
+    throw Error(fmt::format("there {} {} and room for {}; both numbers must be equal.",
+                            x.size() == 1 ? "is" : "are", counted(x.size(), "point"),
+                            counted(out.size(), "result")));
   }
   for_each(pool, (x.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {
     const std::size_t end = std::min(x.size(), (chunk + 1) * kChunk);
@@ -64,8 +67,9 @@ Stable::Stable(const StableParameters& parameters) : parameters_(parameters) {
 
 const noise::Law& Stable::law() const {
   if (law_ == nullptr) {
-    throw Error("alpha is " + number(parameters_.alpha) +
-                "; densities and probabilities are given for alpha >= 0.1 only.");
+    throw Error(
+        fmt::format("alpha is {}; densities and probabilities are given for alpha >= 0.1 only.",
+                    number(parameters_.alpha)));
   }
   return *law_;
 }
@@ -139,7 +143,7 @@ double Stable::upper() const {
 double Stable::solve(double p, bool above) const {
   const noise::Law& standard_law = law();
   if (!(p >= 0 && p <= 1)) {
-    throw Error("a probability of " + number(p) + " is not between 0 and 1.");
+    throw Error(fmt::format("a probability of {} is not between 0 and 1.", number(p)));
   }
   if (p > 0.5) return solve(1 - p, !above);
   if (p == 0) return above ? upper() : lower();

@@ -1,9 +1,12 @@
 // From a sample to the five quantiles of McCulloch's fit and the covariance of its distribution
 // function.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "noise/tail_parts.h"
 #include "noise/tail_quantiles.h"
@@ -115,8 +118,8 @@ StableFit fit_grouped(std::span<const double> sample, std::size_t group, std::si
   Cleaned cleaned = clean(sample);
   const std::size_t n = cleaned.values.size();
   if (n < kFewest) {
-    throw Error("the sample has " + std::to_string(n) +
-                " numbers; a fit by quantiles needs at least 20.");
+    throw Error(fmt::format("the sample has {}; a fit by quantiles needs at least 20.",
+                            counted(n, "number")));
   }
   const FiveQuantiles q = sample_quantiles(cleaned.values);
   if (std::isinf(q.front()) || std::isinf(q.back())) {
@@ -125,8 +128,10 @@ StableFit fit_grouped(std::span<const double> sample, std::size_t group, std::si
         "finite 5 % and 95 % quantiles.");
   }
   if (!(q[1] < q[3])) {
-    throw Error("the sample has no spread: its 25 % and 75 % quantiles are both " +
-                std::to_string(q[1]) + "; a fit by quantiles needs them to differ.");
+    throw Error(
+        fmt::format("the sample has no spread: its 25 % and 75 % quantiles are both {}; a fit by "
+                    "quantiles needs them to differ.",
+                    std::to_string(q[1])));
   }
   const FiveByFive covariance =
       group > 1 ? grouped_covariance(sample, group, n, q) : independent_covariance(n);

@@ -2,11 +2,14 @@
 // log-spacings Z_i = i log(y_i / y_{i+1}) of a power tail are independent exponentials of mean
 // 1/alpha (Renyi), and 1/alpha is estimated by the mean of Z_1 … Z_k. The m infinite values are
 // censored: Z_1 … Z_m are unknown, the others are as before, and the mean is over Z_{m+1} … Z_k.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
 
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "noise/tail_parts.h"
 
@@ -84,13 +87,12 @@ Ordered order(std::span<const double> sample, Tail tail) {
 void check(const Ordered& o, std::size_t k) {
   const std::size_t n = o.y.size();
   if (n < kFewest || n - o.infinite < kFewest) {
-    throw Error("the tail has " + std::to_string(n - o.infinite) +
-                " positive finite numbers; Hill's estimator needs at least 20.");
+    throw Error(fmt::format("the tail has {}; Hill's estimator needs at least 20.",
+                            counted(n - o.infinite, "positive finite number")));
   }
   if (k != 0 && (k < o.infinite + 2 || k + 1 > n)) {
-    throw Error("k is " + std::to_string(k) + "; Hill's estimator needs " +
-                std::to_string(o.infinite + 2) + " <= k <= " + std::to_string(n - 1) +
-                " for this sample.");
+    throw Error(fmt::format("k is {}; Hill's estimator needs {} <= k <= {} for this sample.", k,
+                            o.infinite + 2, n - 1));
   }
 }
 
@@ -110,8 +112,9 @@ TailIndex hill_grouped(std::span<const double> sample, std::size_t group,
   for (std::size_t i = 0; i < used; ++i) h += z[i];
   h /= static_cast<double>(used);
   if (!(h > 0)) {
-    throw Error("the " + std::to_string(m + used + 1) +
-                " largest values are equal; Hill's estimator needs a tail with spread.");
+    throw Error(
+        fmt::format("the {} largest values are equal; Hill's estimator needs a tail with spread.",
+                    m + used + 1));
   }
   double half = kZ95 / std::sqrt(static_cast<double>(used));
   if (group > 1) {

@@ -1,6 +1,8 @@
 // What the estimators share, and what they say in words.
 #include "medgrad/tail_index.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -126,8 +128,8 @@ std::string advice(const Interval& i) {
 }  // namespace
 
 std::string TailIndex::verdict() const {
-  std::string text = "tail index " + brief(alpha) + " (" + brief(interval.low) + "-" +
-                     brief(interval.high) + "): ";
+  std::string text = fmt::format("tail index {} ({}-{}): ", brief(alpha), brief(interval.low),
+                                 brief(interval.high));
   // At alpha = 1.8 and n = 1000 Hill says 2.6 on average, and its interval knows nothing of it.
   if (method == TailMethod::hill && interval.low >= kHarmless) {
     return text +
@@ -146,9 +148,9 @@ std::string TailSummary::verdict() const {
   std::string text = (*first)->verdict();
   for (const auto& other : all) {
     if (!other || !contradicts((*first)->interval, *other)) continue;
-    text += " But " + std::string(name(other->method)) + " says " + brief(other->alpha) + " (" +
-            brief(other->interval.low) + "-" + brief(other->interval.high) +
-            "): the sample does not look like one stable law.";
+    text += fmt::format(" But {} says {} ({}-{}): the sample does not look like one stable law.",
+                        name(other->method), brief(other->alpha), brief(other->interval.low),
+                        brief(other->interval.high));
   }
   return text;
 }

@@ -4,10 +4,13 @@
 //   D_b = (log|Y_b| - mean_{i in b} log|X_i|) / log m
 // are independent, each with mean 1/alpha, and their average is the same estimate: its standard
 // error comes with it, and no bootstrap is needed.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "noise/tail_parts.h"
 
@@ -79,16 +82,17 @@ TailIndex log_moment(std::span<const double> sample, const LogMomentOptions& opt
   noise::centre(x, options.centre);
   const std::size_t zeros = std::erase(x, 0.0);
   if (x.size() < noise::kFewest) {
-    throw Error("the sample has " + std::to_string(x.size()) +
-                " non-zero values after centring; the log-moment estimator needs at least 20.");
+    throw Error(
+        fmt::format("the sample has {} after centring; the log-moment estimator needs at least 20.",
+                    counted(x.size(), "non-zero value")));
   }
   const std::size_t m = options.block != 0
                             ? options.block
                             : static_cast<std::size_t>(std::sqrt(static_cast<double>(x.size())));
   const std::size_t blocks = x.size() / m;
   if (m < 2 || blocks < 4) {
-    throw Error("the block size is " + std::to_string(m) + "; for " + std::to_string(x.size()) +
-                " values it must lie between 2 and " + std::to_string(x.size() / 4) + ".");
+    throw Error(fmt::format("the block size is {}; for {} values it must lie between 2 and {}.", m,
+                            x.size(), x.size() / 4));
   }
   std::vector<double> terms;
   for (std::size_t b = 0; b < blocks; ++b) {

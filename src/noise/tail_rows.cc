@@ -1,9 +1,12 @@
 // All estimators at once, of a sample and of the rows of a matrix (gradient noise).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "noise/tail_parts.h"
 
@@ -144,8 +147,8 @@ TailIndex log_moment_rows(Noise& noise) {
   const std::size_t m = static_cast<std::size_t>(std::sqrt(static_cast<double>(noise.n)));
   const std::size_t blocks = m < 2 ? 0 : noise.n / m;
   if (blocks < 4) {
-    throw Error("there are " + std::to_string(noise.n) +
-                " independent rows; the log-moment estimator needs at least 16.");
+    throw Error(fmt::format("there {} {}; the log-moment estimator needs at least 16.",
+                            noise.n == 1 ? "is" : "are", counted(noise.n, "independent row")));
   }
   TailIndex counts;
   double largest = 0;
@@ -182,12 +185,13 @@ TailIndex log_moment_rows(Noise& noise) {
 template <Real T>
 void check(const Rows<T>& rows, std::span<const double> centre) {
   if (rows.n() < 2 || rows.d() == 0) {
-    throw Error("a tail index of rows needs at least 2 rows of at least 1 entry; there are " +
-                std::to_string(rows.n()) + " of " + std::to_string(rows.d()) + ".");
+    throw Error(fmt::format(
+        "a tail index of rows needs at least 2 rows of at least 1 entry; there are {} of {}.",
+        rows.n(), rows.d()));
   }
   if (!centre.empty() && centre.size() != rows.d()) {
-    throw Error("the centre has " + std::to_string(centre.size()) + " entries, the rows have " +
-                std::to_string(rows.d()) + ".");
+    throw Error(fmt::format("the centre has {}, the rows have {}.",
+                            counted(centre.size(), "entry", "entries"), rows.d()));
   }
 }
 
@@ -228,11 +232,10 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
   // A single coordinate has one scale, whatever it is.
   const bool standardise = options.standardise && noise.width > 1;
   if (standardise && noise.n < noise::kFewest) {
-    s.quantiles_error = s.hill_error =
-        "there are " + std::to_string(noise.n) +
-        " rows; the scale of each coordinate, without which tails cannot be told from a mixture of "
-        "scales, needs at least " +
-        std::to_string(noise::kFewest) + ".";
+    s.quantiles_error = s.hill_error = fmt::format(
+        "there are {} rows; the scale of each coordinate, without which tails cannot be told from "
+        "a mixture of scales, needs at least {}.",
+        noise.n, noise::kFewest);
   } else {
     if (standardise) standardise_columns(noise);
     const std::size_t group = noise.width, scaled_by = standardise ? noise.n : 0;

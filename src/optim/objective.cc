@@ -1,10 +1,13 @@
 #include "medgrad/objective.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <string>
 
+#include "base/text.h"
 #include "medgrad/error.h"
 
 namespace medgrad {
@@ -71,8 +74,8 @@ void regression_gradient(const Regression& f, std::span<const double> w, std::si
 void check_finite(std::span<const double> values, std::string_view what) {
   const auto bad = std::ranges::find_if(values, [](double x) { return !std::isfinite(x); });
   if (bad == values.end()) return;
-  throw Error("Entry " + std::to_string(bad - values.begin() + 1) + " of " + std::string(what) +
-              " is " + std::to_string(*bad) + "; it must be finite.");
+  throw Error(fmt::format("Entry {} of {} is {}; it must be finite.", bad - values.begin() + 1,
+                          what, number(*bad)));
 }
 
 struct Check {

@@ -1,5 +1,7 @@
 // Every optimiser by name: those with names of their own, and one for each online method and each
 // sample estimator of the registry.
+#include <fmt/core.h>
+
 #include <deque>
 #include <string>
 #include <utility>
@@ -50,7 +52,7 @@ Entry<GradientMethod> sample_entry(const Entry<SampleMethod>& from) {
   const auto of_sample = [](std::string_view name) { return keep("smgd-" + std::string(name)); };
   Entry<GradientMethod> entry{of_sample(from.name),
                               {},
-                              keep("m = " + std::string(from.formula) + " of n gradients"),
+                              keep(fmt::format("m = {} of n gradients", from.formula)),
                               keep("sample gradient descent: " + std::string(from.meaning)),
                               from.parameters,
                               {}};

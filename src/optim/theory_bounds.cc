@@ -1,4 +1,6 @@
 // Step sizes and bounds; the formulas are in theory.h.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -27,14 +29,14 @@ double square(double x) { return x * x; }
 }  // namespace
 
 double norm_ratio(double p, std::uint64_t d) {
-  if (!(p > 0)) throw Error("p is " + number(p) + "; it must be positive.");
+  if (!(p > 0)) throw Error(fmt::format("p is {}; it must be positive.", number(p)));
   check_count("d", d);
   return p >= 2 ? 1 : std::pow(static_cast<double>(d), 1 / p - 0.5);
 }
 
 double rho_alpha(double alpha, std::uint64_t d) {
   if (!(alpha > 0 && alpha <= 2))
-    throw Error("alpha is " + number(alpha) + "; it must satisfy 0 < alpha <= 2.");
+    throw Error(fmt::format("alpha is {}; it must satisfy 0 < alpha <= 2.", number(alpha)));
   return norm_ratio(alpha, d);
 }
 
@@ -46,9 +48,9 @@ StableNoiseConstants median_noise(const StableNoise& noise) {
   if (noise.diagonal) result.rho_alpha = 1;
   result.C_n = C_n(noise.alpha, noise.n);
   if (!std::isfinite(result.C_n)) {
-    throw Error("n is " + std::to_string(noise.n) +
-                ", where C_n is infinite for alpha = " + number(noise.alpha) +
-                "; it must be at least " + std::to_string(smallest_n(noise.alpha)) + ".");
+    throw Error(
+        fmt::format("n is {}, where C_n is infinite for alpha = {}; it must be at least {}.",
+                    noise.n, number(noise.alpha), smallest_n(noise.alpha)));
   }
   const double factor = result.C_n * square(result.rho_alpha);
   result.median.sigma_1 = std::sqrt(factor * noise.c_1);
@@ -64,7 +66,8 @@ SmoothBound bound(const Smooth& problem) {
   medgrad::check("epsilon", problem.epsilon, range::non_negative);
   check_count("T", problem.T);
   if (noise.delta_2 > 0.125)
-    throw Error("delta_2 is " + number(noise.delta_2) + "; the bound needs delta_2 <= 1/8.");
+    throw Error(
+        fmt::format("delta_2 is {}; the bound needs delta_2 <= 1/8.", number(noise.delta_2)));
 
   const double T = static_cast<double>(problem.T);
   SmoothBound result;
@@ -72,9 +75,9 @@ SmoothBound bound(const Smooth& problem) {
   result.eta = problem.eta.value_or(result.eta_max / std::sqrt(T));
   medgrad::check("eta", result.eta, range::positive);
   if (result.eta > result.eta_max) {
-    throw Error("eta is " + number(result.eta) +
-                "; the bound needs eta <= 1/(8 L (1 + 2 sigma_2 + 2 delta_2)) = " +
-                number(result.eta_max) + ".");
+    throw Error(
+        fmt::format("eta is {}; the bound needs eta <= 1/(8 L (1 + 2 sigma_2 + 2 delta_2)) = {}.",
+                    number(result.eta), number(result.eta_max)));
   }
 
   const double bias = square(noise.delta_1) + square(problem.epsilon);

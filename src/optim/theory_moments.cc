@@ -5,6 +5,8 @@
 // of the integrand are pure exponentials in v: y^{k+1} on the left, and on the right, where the law
 // is a power law to rounding, y^{k - alpha (r+1)}. There the rest of the infinite sum is a
 // geometric series. So no tail is too heavy: alpha (r+1) - k may be as small as it likes.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/math/special_functions/gamma.hpp>
@@ -26,12 +28,12 @@ constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
 
 void check_alpha(double alpha) {
   if (!(alpha > 0 && alpha <= 2))
-    throw Error("alpha is " + number(alpha) + "; it must satisfy 0 < alpha <= 2.");
+    throw Error(fmt::format("alpha is {}; it must satisfy 0 < alpha <= 2.", number(alpha)));
 }
 
 void check_n(std::uint64_t n) {
   if (n % 2 == 1 && n < kLargest) return;
-  throw Error("n is " + std::to_string(n) + "; it must be an odd number below 2^53.");
+  throw Error(fmt::format("n is {}; it must be an odd number below 2^53.", n));
 }
 
 // One n: r = (n-1)/2, and log of n!/(r!)^2 4^-r = (2r+1) Gamma(r+1/2) / (sqrt(pi) Gamma(r+1)).
@@ -179,7 +181,7 @@ double power_law_from(const StableParameters& law, double from, int sign) {
 std::uint64_t smallest_n(double alpha, double order) {
   check_alpha(alpha);
   if (!(order > 0 && order / alpha < 1e15))
-    throw Error("the order is " + number(order) + "; it must be positive, and finite.");
+    throw Error(fmt::format("the order is {}; it must be positive, and finite.", number(order)));
   if (alpha == 2) return 1;
   std::uint64_t half = static_cast<std::uint64_t>(order / alpha);  // (n+1)/2
   half = std::max<std::uint64_t>(half, 2) - 1;                     // division may have rounded up

@@ -216,6 +216,9 @@ TEST(Noise, MistakesAreErrors) {
   EXPECT_THROW(sample(Gaussian{-1}, x, 2, 0, 0), Error);
   EXPECT_THROW(sample(Gaussian{}, x, 4, 0, 0), Error);
   EXPECT_THROW(sample(Gaussian{}, x, 0, 0, 0), Error);
+  EXPECT_EQ(
+      testing::message_of([&] { return sample(Gaussian{}, std::span(x).first(1), 4, 0, 0), 0; }),
+      "1 entry is not a whole number of rows of length 4.");
   EXPECT_THROW(check(StudentT{0}), Error);
   EXPECT_THROW(check(Pareto{std::nan("")}), Error);
   EXPECT_THROW(check(ContaminatedNormal{1.5}), Error);

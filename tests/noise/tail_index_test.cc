@@ -221,6 +221,8 @@ TEST(StableFitTest, OddEntries) {
   for (const std::size_t n : {0U, 1U, 19U}) {
     EXPECT_THROW((void)fit_stable(std::span(x).first(n)), Error) << n;
   }
+  EXPECT_EQ(testing::message_of([&] { return fit_stable(std::span(x).first(1)); }),
+            "the sample has 1 number; a fit by quantiles needs at least 20.");
   EXPECT_NO_THROW((void)fit_stable(std::span(x).first(20)));
   EXPECT_THROW((void)fit_stable(std::vector<double>(100, 3.0)), Error);
   EXPECT_THROW((void)fit_stable(std::vector<double>(100, kNaN)), Error);
