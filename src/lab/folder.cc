@@ -1,6 +1,7 @@
 #include "lab/folder.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <linux/fs.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -47,10 +48,11 @@ ResultFolder::ResultFolder(fs::path place) : place_(std::move(place)) {
   if (fs::exists(fs::symlink_status(place_, failed)) && !ours)
     throw Error(place_.string() +
                 " exists already and is not a result folder; choose another --out.");
-  making_ = place_.parent_path() /
-            (std::string(kPrefix) + std::to_string(getpid()) + "-" + place_.filename().string());
+  making_ =
+      place_.parent_path() / fmt::format("{}{}-{}", kPrefix, getpid(), place_.filename().string());
   fs::create_directories(making_, failed);
-  if (failed) throw Error(making_.string() + " cannot be created: " + failed.message() + ".");
+  if (failed)
+    throw Error(fmt::format("{} cannot be created: {}.", making_.string(), failed.message()));
 }
 
 ResultFolder::ResultFolder(ResultFolder&& other) noexcept

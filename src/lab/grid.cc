@@ -1,5 +1,7 @@
 #include "lab/grid.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -21,7 +23,7 @@ constexpr std::string_view kTaken[] = {"method", "metric", "run", "step", "value
                                        "median", "min",    "max", "se",   "diverged"};
 
 [[noreturn]] void fail(const std::string& file, const Node& at, const std::string& sentence) {
-  throw Error(file + ":" + std::to_string(at.line) + ": " + sentence);
+  throw Error(fmt::format("{}:{}: {}", file, at.line, sentence));
 }
 
 bool is_range(const Node& node) {
@@ -30,13 +32,13 @@ bool is_range(const Node& node) {
 
 // from, from + step, … up to `to`, each rounded to 12 digits: 0.5 + 3 * 0.1 is 0.8.
 Node list_of_range(const Node& node, const std::string& key, const std::string& file) {
-  Reader reader(node, file, "the range '" + key + "'");
+  Reader reader(node, file, fmt::format("the range '{}'", key));
   const double from = reader.number("from"), to = reader.number("to"),
                step = reader.number("step", 1);
   reader.finish();
   const double count = std::floor((to - from) / step + 1e-9) + 1;
   if (!(step > 0) || !(count >= 1) || count > kMaxValues)
-    fail(file, node, "the range '" + key + "' has no values, or too many.");
+    fail(file, node, fmt::format("the range '{}' has no values, or too many.", key));
   Node::List list;
   for (double i = 0; i < count; ++i) {
     char digits[40];
@@ -85,7 +87,7 @@ class Expansion {
       const std::vector<GridPoint> choices =
           kept ? std::vector<GridPoint>{{{}, child}} : value(child, key);
       if (static_cast<double>(points.size()) * static_cast<double>(choices.size()) > kMaxValues)
-        fail(file_, child, "with '" + key + "' the grid has more than 100000 points.");
+        fail(file_, child, fmt::format("with '{}' the grid has more than 100000 points.", key));
       std::vector<GridPoint> product;
       for (const GridPoint& point : points) {
         for (const GridPoint& choice : choices) {
@@ -124,15 +126,17 @@ class Expansion {
 
   std::vector<GridPoint> items(const Node::List& given, const Node& node,
                                const std::string& key) const {
-    if (given.empty()) fail(file_, node, "the list '" + key + "' is empty; an axis needs a value.");
+    if (given.empty())
+      fail(file_, node, fmt::format("the list '{}' is empty; an axis needs a value.", key));
     const Node::List list = flat(given, key);
     const std::vector<AxisValue> names = names_of(list);
     std::vector<GridPoint> points;
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list[i].list() != nullptr) fail(file_, list[i], "'" + key + "' is a list of lists.");
+      if (list[i].list() != nullptr)
+        fail(file_, list[i], fmt::format("'{}' is a list of lists.", key));
       if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
           names.begin() + static_cast<std::ptrdiff_t>(i))
-        fail(file_, list[i], "'" + key + "' has " + to_text(names[i]) + " twice.");
+        fail(file_, list[i], fmt::format("'{}' has {} twice.", key, to_text(names[i])));
       for (const GridPoint& point : value(list[i], key)) {
         GridPoint& made = points.emplace_back(GridPoint{{{key, names[i]}}, point.node});
         for (const auto& [axis, at] : point.axes) add_axis(made.axes, axis, at, key);
@@ -163,7 +167,7 @@ double number_on(const Axes& axes, std::string_view name) {
 std::vector<GridPoint> expand(const Node& node, const std::string& file,
                               const std::vector<std::string>& kept) {
   if (node.object() == nullptr)
-    fail(file, node, "there is " + std::string(node.kind()) + " where an object must be.");
+    fail(file, node, fmt::format("there is {} where an object must be.", node.kind()));
   return Expansion(file, kept).entries(node);
 }
 

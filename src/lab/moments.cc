@@ -1,5 +1,7 @@
 // The study of sample estimators by themselves: moments of the median and the mean of n numbers
 // (paper, fig. moment-sample-median-mean).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -129,8 +131,10 @@ std::vector<EstimatorCase> read_estimators(Reader& reader) {
                                 std::holds_alternative<Median>(made.method) ||
                                 std::holds_alternative<TrimmedMean>(made.method);
       if (!by_component)
-        keys.fail(item, "'" + name +
-                            "' is not an estimator of numbers; mean, median and trimmed-mean are.");
+        keys.fail(
+            item,
+            fmt::format("'{}' is not an estimator of numbers; mean, median and trimmed-mean are.",
+                        name));
       names.add(reader, item, made.label, made.axes);
       estimators.push_back(std::move(made));
     }

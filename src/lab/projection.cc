@@ -1,5 +1,7 @@
 // The picture of one step: where g is taken for every tau (paper, fig. proj). Exact geometry, no
 // chance.
+#include <fmt/core.h>
+
 #include <array>
 #include <cmath>
 
@@ -71,9 +73,8 @@ class Projection final : public TaskStudy {
 
 Point read_point(Reader& reader, std::string_view key) {
   const Node* node = reader.any(key);
-  if (node == nullptr)
-    reader.fail(reader.node(), "the experiment has no '" + std::string(key) + "'.");
-  Reader keys(*node, reader.file(), "the point '" + std::string(key) + "'");
+  if (node == nullptr) reader.fail(reader.node(), fmt::format("the experiment has no '{}'.", key));
+  Reader keys(*node, reader.file(), fmt::format("the point '{}'", key));
   const Point point = {keys.number("x"), keys.number("y")};
   keys.finish();
   return point;

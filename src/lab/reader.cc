@@ -1,5 +1,7 @@
 #include "lab/reader.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -33,7 +35,7 @@ Node method_object(const Node& node, const std::string& file, const std::string&
 Reader::Reader(const Node& node, std::string file, std::string what)
     : node_(node), file_(std::move(file)), what_(std::move(what)) {
   if (node.object() == nullptr)
-    fail(node, what_ + " is " + std::string(node.kind()) + "; it must be an object.");
+    fail(node, fmt::format("{} is {}; it must be an object.", what_, node.kind()));
 }
 
 std::string Reader::place(const Node& at) const { return file_ + ":" + std::to_string(at.line); }
@@ -49,7 +51,7 @@ const Node* Reader::take(std::string_view key) {
 
 const Node& Reader::must(std::string_view key) {
   const Node* node = take(key);
-  if (node == nullptr) fail(node_, what_ + " has no '" + std::string(key) + "'.");
+  if (node == nullptr) fail(node_, fmt::format("{} has no '{}'.", what_, key));
   return *node;
 }
 
@@ -59,8 +61,7 @@ double Reader::number(std::string_view key, std::optional<double> fallback) {
   const Node& found = must(key);
   if (const double* x = found.number()) return *x;
   if (found.text() != nullptr && *found.text() == "inf") return kInfinity;
-  fail(found,
-       "'" + std::string(key) + "' is " + std::string(found.kind()) + "; it must be a number.");
+  fail(found, fmt::format("'{}' is {}; it must be a number.", key, found.kind()));
 }
 
 double Reader::number(const Parameter& parameter) {
@@ -86,9 +87,8 @@ std::size_t Reader::whole(std::string_view key, std::optional<std::size_t> fallb
   const auto real = fallback ? std::optional(static_cast<double>(*fallback)) : std::nullopt;
   const double x = number(key, real);
   if (x != std::floor(x) || x < static_cast<double>(min) || x > static_cast<double>(max)) {
-    fail(must(key), "'" + std::string(key) + "' is " + plain(must(key)) +
-                        "; it must be a whole number from " + std::to_string(min) + " to " +
-                        std::to_string(max) + ".");
+    fail(must(key), fmt::format("'{}' is {}; it must be a whole number from {} to {}.", key,
+                                plain(must(key)), min, max));
   }
   return static_cast<std::size_t>(x);
 }
@@ -97,8 +97,7 @@ bool Reader::truth(std::string_view key, bool fallback) {
   const Node* node = take(key);
   if (node == nullptr) return fallback;
   if (const bool* truth = node->truth()) return *truth;
-  fail(*node, "'" + std::string(key) + "' is " + std::string(node->kind()) +
-                  "; it must be true or false.");
+  fail(*node, fmt::format("'{}' is {}; it must be true or false.", key, node->kind()));
 }
 
 std::string Reader::text(std::string_view key, std::optional<std::string> fallback) {
@@ -106,7 +105,7 @@ std::string Reader::text(std::string_view key, std::optional<std::string> fallba
   if (node == nullptr && fallback) return *fallback;
   const Node& found = must(key);
   if (const std::string* text = found.text()) return *text;
-  fail(found, "'" + std::string(key) + "' is " + std::string(found.kind()) + "; it must be text.");
+  fail(found, fmt::format("'{}' is {}; it must be text.", key, found.kind()));
 }
 
 std::string Reader::word(std::string_view key, std::initializer_list<std::string_view> words,
@@ -118,8 +117,7 @@ std::string Reader::word(std::string_view key, std::span<const std::string_view>
                          std::string_view fallback) {
   std::string given = text(key, std::string(fallback));
   if (std::ranges::find(words, given) != words.end()) return given;
-  fail(*node_.find(key),
-       "'" + std::string(key) + "' is '" + given + "'" + instead_of(given, words));
+  fail(*node_.find(key), fmt::format("'{}' is '{}'{}", key, given, instead_of(given, words)));
 }
 
 const Node* Reader::any(std::string_view key) { return take(key); }
@@ -128,7 +126,7 @@ void Reader::finish() const {
   for (const auto& [key, node] : *node_.object()) {
     if (std::ranges::find(known_, key) != known_.end()) continue;
     const std::vector<std::string_view> known(known_.begin(), known_.end());
-    fail(node, "'" + key + "' is not a key of " + what_ + instead_of(key, known));
+    fail(node, fmt::format("'{}' is not a key of {}{}", key, what_, instead_of(key, known)));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "lab/runner.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <exception>
 #include <future>
@@ -32,7 +34,8 @@ Finished found(const Experiment& experiment, const Study::Collect& collect) {
     const auto last = group.values.end() - static_cast<std::ptrdiff_t>(group.runs);
     const auto failed = std::count_if(last, group.values.end(), is_failed);
     if (failed > 0)
-      results.notes.push_back(std::to_string(failed) + " runs of " + group.method + " failed.");
+      results.notes.push_back(fmt::format(
+          "{} of {} failed.", counted(static_cast<std::size_t>(failed), "run"), group.method));
   }
   return finished;
 }
@@ -51,7 +54,8 @@ Files files_of(const Results& results) {
 void make_folder(const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) throw Error(folder.string() + " cannot be created: " + failed.message() + ".");
+  if (failed)
+    throw Error(fmt::format("{} cannot be created: {}.", folder.string(), failed.message()));
 }
 
 // The progress of several studies as that of one.

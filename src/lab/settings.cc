@@ -1,5 +1,7 @@
 #include "lab/settings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <system_error>
@@ -45,7 +47,7 @@ std::string first_difference(const Node& one, const Node& other, bool one_is_the
     if (found != nullptr && is_plain(value) && is_plain(*found)) {
       const Node& there = one_is_there ? value : *found;
       const Node& asked = one_is_there ? *found : value;
-      text += " (" + plain(there) + ", not " + plain(asked) + ")";
+      text += fmt::format(" ({}, not {})", plain(there), plain(asked));
     }
     return text;
   }
@@ -71,8 +73,10 @@ void check_same_settings(const fs::path& folder, std::string_view config) {
   } catch (const Error&) {
     // No config.json, or none of ours: nobody can tell what would be lost.
   }
-  throw Error(folder.string() + " holds results with " + what +
-              "; --replace puts the new ones in their place, another --out keeps both.");
+  throw Error(
+      fmt::format("{} holds results with {}; --replace puts the new ones in their place, another "
+                  "--out keeps both.",
+                  folder.string(), what));
 }
 
 }  // namespace medgrad::lab

@@ -1,5 +1,7 @@
 #include "lab/study.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -42,7 +44,7 @@ Schedule read_schedule(Reader& reader, const std::string& key, const Schedule& f
     return {.value = *x};
   }
   const Node object = method_object(*node, reader.file(), "'" + key + "'");
-  Reader keys(object, reader.file(), "the schedule of '" + key + "'");
+  Reader keys(object, reader.file(), fmt::format("the schedule of '{}'", key));
   // Files from before call it "schedule", or "kind".
   const char* const name_key = object.find("schedule") != nullptr ? "schedule"
                                : object.find("kind") != nullptr   ? "kind"
@@ -62,7 +64,8 @@ void MethodNames::add(const Reader& reader, const Node& at, const std::string& l
                       const Axes& axes) {
   std::pair name(label, axes);
   if (std::ranges::find(names_, name) != names_.end())
-    reader.fail(at, "two methods are called '" + label + "'; give one of them another \"label\".");
+    reader.fail(
+        at, fmt::format("two methods are called '{}'; give one of them another \"label\".", label));
   names_.push_back(std::move(name));
 }
 
@@ -77,7 +80,9 @@ std::string read_name(Reader& reader) {
   if (!plain_name) {
     reader.fail(
         *reader.any("experiment"),
-        "'experiment' is '" + name + "'; it names a folder and may have letters, digits, - and _.");
+        fmt::format(
+            "'experiment' is '{}'; it names a folder and may have letters, digits, - and _.",
+            name));
   }
   return name;
 }

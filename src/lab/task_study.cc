@@ -1,5 +1,7 @@
 // Studies made of tasks: all of them on the threads there are, those of an earlier run that was
 // stopped aside.
+#include <fmt/core.h>
+
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -62,8 +64,7 @@ Study::Collect TaskStudy::run(const Experiment& experiment, const StudyContext& 
   }
   if (journal) journal->flush();
   if (done < numbers->size())
-    throw Interrupted{std::to_string(done) + " of " + std::to_string(numbers->size()) +
-                      " parts are done"};
+    throw Interrupted{fmt::format("{} of {} parts are done", done, numbers->size())};
   return [this, &experiment, numbers] {
     return Finished{{.experiment = experiment.name,
                      .title = experiment.title,

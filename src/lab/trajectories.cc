@@ -1,5 +1,7 @@
 // Reading what methods are tried on: the problems of an experiment's grid. (Their runs are
 // trajectory_study.cc.)
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -21,7 +23,7 @@ Schedule read_valued(Reader& reader, const std::string& key, const Schedule& fal
   if (node != nullptr && node->number() == nullptr) {
     const Node object = method_object(*node, reader.file(), "'" + key + "'");
     if (object.find("value") == nullptr)
-      reader.fail(*node, "the schedule of '" + key + "' has no 'value'.");
+      reader.fail(*node, fmt::format("the schedule of '{}' has no 'value'.", key));
   }
   return read_schedule(reader, key, fallback);
 }
@@ -211,8 +213,8 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
   if (!std::isfinite(value(problem.objective,
                            std::vector<double>(dimension(problem.objective), problem.start))))
     reader.fail(point.node.find("w0") != nullptr ? *point.node.find("w0") : point.node,
-                "the objective is not finite where every component of w is " +
-                    to_text(AxisValue(problem.start)) + " (w0).");
+                fmt::format("the objective is not finite where every component of w is {} (w0).",
+                            to_text(AxisValue(problem.start))));
   problem.steps = reader.whole("steps", 1000, 1, kMaxSteps);
   problem.divergence = reader.number("divergence", 1e12);
   if (!(problem.divergence > 0))
@@ -240,11 +242,11 @@ std::unique_ptr<Study> read_trajectories(Reader& reader) {
       common.insert(common.end(), {"seed", "seeds", "part"});
       for (const std::string_view key : common) {
         if (const Node* given = item.find(key))
-          reader.fail(*given, "'" + std::string(key) + "' belongs to all parts.");
+          reader.fail(*given, fmt::format("'{}' belongs to all parts.", key));
       }
       const Axes axes = {{"part", keys.text("name")}};
       if (std::ranges::find(parts, axes, &std::pair<Axes, Node>::first) != parts.end())
-        reader.fail(item, "two parts are called '" + keys.text("name") + "'.");
+        reader.fail(item, fmt::format("two parts are called '{}'.", keys.text("name")));
       Node merged = reader.node();
       std::erase_if(std::get<Node::Object>(merged.value),
                     [](const auto& entry) { return entry.first == "part"; });

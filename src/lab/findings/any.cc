@@ -1,5 +1,7 @@
 // Figures of an experiment that is not one of the paper's: every metric over the steps, and after
 // the last step over every axis.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
@@ -13,12 +15,13 @@ namespace {
 std::string place(const Axes& axes, std::string_view without = {}) {
   std::string text;
   for (const auto& [name, value] : axes)
-    if (name != without) text += (text.empty() ? "" : ", ") + name + " = " + to_text(value);
+    if (name != without)
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, to_text(value));
   return text;
 }
 
 std::string label(const Group& group, const std::string& where) {
-  return where.empty() ? group.method : group.method + " (" + where + ")";
+  return where.empty() ? group.method : fmt::format("{} ({})", group.method, where);
 }
 
 Series point_series(const Group& group, const std::string& name) {
@@ -48,8 +51,8 @@ void add_axis_panels(const Results& r, Figure& figure) {
         if (at == series.end()) at = series.insert(at, {name, point_series(group, name)});
         add_point(at->second, x, group.last());
       }
-      Panel panel{.id = std::string(metric).append("-").append(axis),
-                  .title = std::string(metric).append(" against ").append(axis),
+      Panel panel{.id = fmt::format("{}-{}", metric, axis),
+                  .title = fmt::format("{} against {}", metric, axis),
                   .x = {.label = axis},
                   .y = {.label = metric, .log = true}};
       for (auto& [name, one] : series) panel.series.push_back(std::move(one));
@@ -82,8 +85,9 @@ void any_findings(const Experiment& experiment, Results& r) {
   }
   constexpr std::size_t kMostPanels = 24;  // a larger grid is for the table
   if (panels.size() > kMostPanels) {
-    r.notes.push_back("Of " + std::to_string(panels.size()) + " figures over the steps the first " +
-                      std::to_string(kMostPanels) + " are drawn; results.csv has all.");
+    r.notes.push_back(
+        fmt::format("Of {} figures over the steps the first {} are drawn; results.csv has all.",
+                    panels.size(), kMostPanels));
     panels.resize(kMostPanels);
   }
   for (auto& [id, panel] : panels) steps.panels.push_back(std::move(panel));

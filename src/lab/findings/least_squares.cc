@@ -1,9 +1,12 @@
 // Least squares with heavy-tailed noise: claims and figures (paper, section 6.2, figs.
 // least-squares-example and huber-mu-ablation).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
+#include "base/text.h"
 #include "lab/experiments.h"
 #include "lab/findings/lookup.h"
 
@@ -17,8 +20,9 @@ std::string list_of_means(const Results& r) {
   std::string text;
   for (const auto& [method, key] : methods_of(r, kObjective)) {
     const Stats& s = find(r, method, kObjective)->last();
-    text += (text.empty() ? "" : ", ") + method + " " +
-            (s.n == 0 ? "diverged" : show(s.mean) + (s.diverged > 0 ? " (some diverged)" : ""));
+    text += fmt::format(
+        "{}{} {}", text.empty() ? "" : ", ", method,
+        s.n == 0 ? "diverged" : show(s.mean) + (s.diverged > 0 ? " (some diverged)" : ""));
   }
   return text;
 }
@@ -28,7 +32,7 @@ Claim medians_best(const Results& r) {
   double best = 1e300;
   for (const std::string_view other : kOnline) best = std::min(best, mean_of(r, other, kObjective));
   return {"the sample medians attain the smallest objective", std::max(l1, l2) < best,
-          "mean final objective: " + list_of_means(r) + "."};
+          fmt::format("mean final objective: {}.", list_of_means(r))};
 }
 
 Claim mean_fails(const Results& r, bool at_once) {
@@ -37,8 +41,8 @@ Claim mean_fails(const Results& r, bool at_once) {
   const double start = mean->stats.front().mean, median = median_of(r, "smgd-l1", kObjective);
   if (!at_once) {
     return {"the sample mean does not converge", last.quantiles.middle > 5 * median,
-            "median final objective " + show(last.quantiles.middle) + ", of the l1 median " +
-                show(median) + "."};
+            fmt::format("median final objective {}, of the l1 median {}.",
+                        show(last.quantiles.middle), show(median))};
   }
   // The first recorded step at which the median over all runs, diverged ones being infinite, is ten
   // times the start.
@@ -51,16 +55,15 @@ Claim mean_fails(const Results& r, bool at_once) {
   }
   return {"the sample mean diverges at once",
           step > 0 && step <= 200 && last.diverged == mean->runs,
-          std::to_string(last.diverged) + " of " + std::to_string(mean->runs) +
-              " runs diverged; half of them are at ten times the start by step " +
-              std::to_string(step) + "."};
+          fmt::format("{} of {} diverged; half of them are at ten times the start by step {}.",
+                      last.diverged, counted(mean->runs, "run"), step)};
 }
 
 Claim best_online(const Results& r, bool independent) {
   const double v = mean_of(r, "vclip", kObjective), c = mean_of(r, "cclip", kObjective),
                h = mean_of(r, "huber", kObjective);
   const std::string evidence =
-      "mean final objective: cclip " + show(c) + ", vclip " + show(v) + ", huber " + show(h) + ".";
+      fmt::format("mean final objective: cclip {}, vclip {}, huber {}.", show(c), show(v), show(h));
   if (independent)
     return {"CClip is the best online method under independent noise", c < std::min(v, h),
             evidence};
@@ -71,27 +74,25 @@ Claim best_online(const Results& r, bool independent) {
 Claim huber_like_vclip(const Results& r) {
   const double ratio = mean_of(r, "huber", kObjective) / mean_of(r, "vclip", kObjective);
   return {"Huber and VClip behave very similarly", ratio > 0.8 && ratio < 1.25,
-          "Huber's mean final objective is " + show(ratio) + " of vclip's."};
+          fmt::format("Huber's mean final objective is {} of vclip's.", show(ratio))};
 }
 
 Claim increments_beat_gradients(const Results& r) {
   const double ours = std::max(mean_of(r, "vclip", kObjective), mean_of(r, "cclip", kObjective));
   const double theirs = mean_of(r, "clipped-mean", kObjective);
   return {"V/CClip reach a much smaller loss than clipped-SGD", 2 * ours < theirs,
-          "mean final objective " + show(ours) + " (the worse of vclip and cclip) against " +
-              show(theirs) + "."};
+          fmt::format("mean final objective {} (the worse of vclip and cclip) against {}.",
+                      show(ours), show(theirs))};
 }
 
 Claim l1_withstands_state(const Results& r) {
   const Group* l1 = find(r, "smgd-l1", "objective");
   const double start = l1->stats.front().mean, end = l1->last().mean_of_all();
   const std::size_t diverged = l1->last().diverged;
-  return {
-      "the l1 sample median withstands state-dependent noise", end < start / 5,
-      "mean objective from " + show(start) + " to " + show(end) + ", " +
-          (diverged == 0 ? "no run"
-                         : std::to_string(diverged) + " of " + std::to_string(l1->runs) + " runs") +
-          " diverged."};
+  return {"the l1 sample median withstands state-dependent noise", end < start / 5,
+          fmt::format("mean objective from {} to {}, {} diverged.", show(start), show(end),
+                      diverged == 0 ? "no run"
+                                    : fmt::format("{} of {}", diverged, counted(l1->runs, "run")))};
 }
 
 Figure objective_figure(const Results& r, const std::string& title, Statistic statistic) {
@@ -221,7 +222,8 @@ void huber_findings(const Experiment& experiment, Results& r) {
   }
   std::string evidence = "worst ratio over mu to the best tau:";
   for (std::size_t i = 0; i < taus.size(); ++i)
-    evidence += std::string(i == 0 ? " " : ", ") + show(worst[i]) + " for tau = " + show(taus[i]);
+    evidence +=
+        fmt::format("{}{} for tau = {}", i == 0 ? " " : ", ", show(worst[i]), show(taus[i]));
   const double at_one = worst[static_cast<std::size_t>(one - taus.begin())];
   r.claims.push_back({claim, at_one <= 1.2 * *std::ranges::min_element(worst), evidence + "."});
 }

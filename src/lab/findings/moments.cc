@@ -1,7 +1,10 @@
 // Moments of the sample median: claims and figure (paper, fig. moment-sample-median-mean).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "lab/experiments.h"
 #include "lab/findings/lookup.h"
 #include "medgrad/theory.h"
@@ -31,20 +34,23 @@ Claim agrees_with_theory(const Results& r, double alpha,
     worst = std::max(worst, std::abs(group->last().mean - m.C_n) / group->last().se);
     ++cells;
   }
-  return {"the variance of the sample median is the exact C_n (alpha = " + show(alpha) + ")",
-          worst < 4.5,
-          "the worst of " + std::to_string(cells) + " sample sizes is " + show(worst) +
-              " standard errors off."};
+  return {
+      fmt::format("the variance of the sample median is the exact C_n (alpha = {})", show(alpha)),
+      worst < 4.5,
+      fmt::format("the worst of {} is {} standard errors off.", counted(cells, "sample size"),
+                  show(worst))};
 }
 
 Claim median_has_smaller_variance(const Results& r, double alpha, double n) {
   const double median = mean_of(r, "median", "second_moment", {{"alpha", alpha}, {"n", n}});
   const double mean = mean_of(r, "mean", "second_moment", {{"alpha", alpha}, {"n", n}});
-  return {"the sample median has a much smaller variance than the sample mean (alpha = " +
-              show(alpha) + ")",
-          10 * median < mean,
-          "n = " + show(n) + ": second moment " + show(median) + " of the median, " + show(mean) +
-              " measured of the mean, where the truth is infinite."};
+  return {
+      fmt::format("the sample median has a much smaller variance than the sample mean (alpha = {})",
+                  show(alpha)),
+      10 * median < mean,
+      fmt::format("n = {}: second moment {} of the median, {} measured of the mean, where the "
+                  "truth is infinite.",
+                  show(n), show(median), show(mean))};
 }
 
 }  // namespace
@@ -64,7 +70,7 @@ void moments_findings(const Experiment&, Results& r) {
     const bool second = std::string_view(metric) == "second_moment";
     for (const double alpha : values_on(r, "alpha")) {
       Panel panel{.id = std::string(metric) + "-" + show(alpha),
-                  .title = std::string(second ? "E x²" : "E|x|") + ", α = " + show(alpha),
+                  .title = fmt::format("{}, α = {}", second ? "E x²" : "E|x|", show(alpha)),
                   .x = {.label = "n"},
                   .y = {.label = second ? "second moment" : "first moment", .log = true}};
       for (const auto& [method, key] : methods_of(r, metric)) {
@@ -81,11 +87,10 @@ void moments_findings(const Experiment&, Results& r) {
       if (!second) continue;
       r.claims.push_back(median_has_smaller_variance(r, alpha, *std::ranges::max_element(sizes)));
       r.claims.push_back(agrees_with_theory(r, alpha, exact));
-      r.notes.push_back("α = " + show(alpha) +
-                        ": the median of n samples has a finite variance from n = " +
-                        std::to_string(theory::smallest_n(alpha)) +
-                        " on. Just above, means over trials say little: they approach the truth as "
-                        "slowly as any sum of heavy tails.");
+      r.notes.push_back(fmt::format(
+          "α = {}: the median of n samples has a finite variance from n = {} on. Just above, means "
+          "over trials say little: they approach the truth as slowly as any sum of heavy tails.",
+          show(alpha), theory::smallest_n(alpha)));
     }
   }
   if (!figure.panels.empty()) r.figures.push_back(std::move(figure));

@@ -1,4 +1,6 @@
 // The picture of one step: claim and figure (paper, fig. proj).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -91,7 +93,7 @@ void projection_findings(const Experiment&, Results& r) {
        .columns = 1,
        .panels = {std::move(panel)}});
   r.claims.push_back({"a step is the projection of g onto the dual ball of radius tau around m",
-                      worst < 1e-12, "largest deviation " + show(worst) + "."});
+                      worst < 1e-12, fmt::format("largest deviation {}.", show(worst))});
 }
 
 }  // namespace medgrad::lab

@@ -1,4 +1,6 @@
 // Measured rates against proven bounds: claims and figure (paper, section 5 and appendix B.5).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -41,7 +43,7 @@ class Settings {
   [[nodiscard]] double number(std::initializer_list<std::string_view> keys) const {
     const Node* const node = at(keys);
     if (node == nullptr || node->number() == nullptr)
-      throw Error("'" + std::string(*(keys.end() - 1)) + "' is not a number.");
+      throw Error(fmt::format("'{}' is not a number.", *(keys.end() - 1)));
     return *node->number();
   }
   [[nodiscard]] std::uint64_t whole(std::initializer_list<std::string_view> keys) const {
@@ -170,7 +172,7 @@ Claim stays_below(const Part& part, const Curve& curve) {
   for (std::size_t i = 0; i < curve.steps.size(); ++i)
     closest = std::max(closest, curve.measured[i] / curve.bound[i]);
   return {std::string(part.what) + " stays below its bound", closest <= 1,
-          "at most " + show(closest) + " of the bound."};
+          fmt::format("at most {} of the bound.", show(closest))};
 }
 
 // A bound above the value at the start is kept by whoever stands still, so that its rate shows
@@ -190,9 +192,10 @@ Claim falls_as_fast(const Part& part, const Curve& curve) {
     return {claim, {}, "The bound is below the value at the start for fewer than two T."};
   const double measured = slope(says.steps, says.measured), bound = slope(says.steps, says.bound);
   return {claim, measured <= bound + kSlack,
-          "like T^" + show(measured) + ", the bound like T^" + show(bound) +
-              ", from T = " + to_text(says.steps.front()) + " to " + to_text(says.steps.back()) +
-              ", where the bound is below the value at the start."};
+          fmt::format("like T^{}, the bound like T^{}, from T = {} to {}, where the bound is below "
+                      "the value at the start.",
+                      show(measured), show(bound), to_text(says.steps.front()),
+                      to_text(says.steps.back()))};
 }
 
 }  // namespace

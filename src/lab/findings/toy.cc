@@ -1,5 +1,7 @@
 // Estimating a fixed vector: claims and figures (paper, section 6.1, figs. toy-example and
 // toy-example-ablation).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -20,8 +22,8 @@ Claim momentum_degrades(const Results& r, const Range& range) {
   const double light = median_of(r, "momentum", kError, {{"inv_alpha", range.light}});
   const double heavy = median_of(r, "momentum", kError, {{"inv_alpha", range.heavy}});
   return {"momentum degrades as alpha falls", heavy > 10 * light,
-          "median final error " + show(light) + " at 1/alpha = " + show(range.light) + ", " +
-              show(heavy) + " at " + show(range.heavy) + "."};
+          fmt::format("median final error {} at 1/alpha = {}, {} at {}.", show(light),
+                      show(range.light), show(heavy), show(range.heavy))};
 }
 
 Claim clipping_is_robust(const Results& r, const std::vector<double>& axis) {
@@ -34,8 +36,9 @@ Claim clipping_is_robust(const Results& r, const std::vector<double>& axis) {
     worst_c = std::max(worst_c, c->last().max_of_all());
   }
   return {"VClip and CClip stay robust", worst_v < 1.5 && worst_c < 1.5,
-          "the largest final error of any run at any alpha is " + show(worst_v) + " (vclip) and " +
-              show(worst_c) + " (cclip); doing nothing has 1."};
+          fmt::format("the largest final error of any run at any alpha is {} (vclip) and {} "
+                      "(cclip); doing nothing has 1.",
+                      show(worst_v), show(worst_c))};
 }
 
 Claim cclip_improves(const Results& r, const Range& range) {
@@ -45,8 +48,8 @@ Claim cclip_improves(const Results& r, const Range& range) {
   };
   const double light = ratio(range.light), heavy = ratio(range.heavy);
   return {"CClip improves (relatively) as alpha falls", heavy < light,
-          "its mean final error is " + show(light) + " of vclip's at 1/alpha = " +
-              show(range.light) + " and " + show(heavy) + " at " + show(range.heavy) + "."};
+          fmt::format("its mean final error is {} of vclip's at 1/alpha = {} and {} at {}.",
+                      show(light), show(range.light), show(heavy), show(range.heavy))};
 }
 
 Claim huber_inferior(const Results& r, const std::vector<double>& axis) {
@@ -57,11 +60,11 @@ Claim huber_inferior(const Results& r, const std::vector<double>& axis) {
     least = std::min(least, ratio);
     most = std::max(most, ratio);
   }
-  return {
-      "Huber is very similar to VClip, but slightly inferior", least >= 1 && most < 1.5,
-      "its mean final error is " + show(least) + " to " + show(most) +
-          " of vclip's over all alpha. From m = 0, Huber is ahead while both still approach the "
-          "target, and slightly behind at the noise floor (2000 to 6000 steps)."};
+  return {"Huber is very similar to VClip, but slightly inferior", least >= 1 && most < 1.5,
+          fmt::format("its mean final error is {} to {} of vclip's over all alpha. From m = 0, "
+                      "Huber is ahead while both still approach the target, and slightly behind at "
+                      "the noise floor (2000 to 6000 steps).",
+                      show(least), show(most))};
 }
 
 Claim momentum_best_for_gaussian(const Results& r, const Range& range) {
@@ -70,8 +73,8 @@ Claim momentum_best_for_gaussian(const Results& r, const Range& range) {
   for (const char* other : {"vclip", "cclip", "huber"})
     best = std::min(best, mean_of(r, other, kError, {{"inv_alpha", range.light}}));
   return {"with a small tau, momentum is best for Gaussian noise", momentum < best,
-          "mean final error " + show(momentum) + " against " + show(best) +
-              " of the best other, at 1/alpha = " + show(range.light) + "."};
+          fmt::format("mean final error {} against {} of the best other, at 1/alpha = {}.",
+                      show(momentum), show(best), show(range.light))};
 }
 
 Claim skewness_breaks_medians(const Results& r, const Range& range) {
@@ -81,11 +84,11 @@ Claim skewness_breaks_medians(const Results& r, const Range& range) {
     const double symmetric = mean_of(r, method, kError, {{"inv_alpha", range.light}});
     const double skewed = mean_of(r, method, kError, {{"inv_alpha", 0.8}});
     holds = holds && skewed > 2 * symmetric;
-    evidence += std::string(evidence.empty() ? "" : "; ") + method + " " + show(symmetric) +
-                " at 1/alpha = " + show(range.light) + ", " + show(skewed) + " at 0.8";
+    evidence += fmt::format("{}{} {} at 1/alpha = {}, {} at 0.8", evidence.empty() ? "" : "; ",
+                            method, show(symmetric), show(range.light), show(skewed));
   }
   return {"under skewed noise V/CClip fail, as its median is not zero", holds,
-          "mean final errors: " + evidence + "."};
+          fmt::format("mean final errors: {}.", evidence)};
 }
 
 Figure final_figure(const Results& r, Statistic statistic) {

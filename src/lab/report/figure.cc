@@ -1,5 +1,7 @@
 #include "lab/report/figure.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -192,10 +194,10 @@ class Reader {
     const Json* list = find_list(name);
     if (list == nullptr) return;
     for (std::size_t i = 0; i < list->size(); ++i)
-      f(Reader((*list)[i], path(name) + "[" + std::to_string(i) + "]"));
+      f(Reader((*list)[i], fmt::format("{}[{}]", path(name), i)));
   }
   [[noreturn]] void fail(const std::string& name, const std::string& right) const {
-    throw Error((name.empty() ? where_ : path(name)) + " must be " + right + ".");
+    throw Error(fmt::format("{} must be {}.", name.empty() ? where_ : path(name), right));
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "lab/report/gnuplot.h"
 
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,8 +45,8 @@ std::string run_gnuplot(const std::string& script) {
   if (!input || !errors ||
       std::fwrite(script.data(), 1, script.size(), input.get()) != script.size() ||
       std::fflush(input.get()) != 0 || std::fseek(input.get(), 0, SEEK_SET) != 0)
-    return without_files(std::string("a temporary file cannot be written (") +
-                         std::strerror(errno) + ").");
+    return without_files(
+        fmt::format("a temporary file cannot be written ({}).", std::strerror(errno)));
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -62,14 +63,14 @@ std::string run_gnuplot(const std::string& script) {
   if (failed == ENOENT)
     return without_files("gnuplot is not installed (Debian package gnuplot-nox).");
   if (failed != 0)
-    return without_files(std::string("gnuplot cannot be started (") + std::strerror(failed) + ").");
+    return without_files(fmt::format("gnuplot cannot be started ({}).", std::strerror(failed)));
 
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return without_files("gnuplot got lost.");
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return without_files("gnuplot failed (" + complaint(errors.get()) + ").");
+  return without_files(fmt::format("gnuplot failed ({}).", complaint(errors.get())));
 }
 
 }  // namespace

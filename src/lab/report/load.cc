@@ -1,4 +1,6 @@
 // Result folders from disk, for the report.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -30,12 +32,12 @@ Json parse(const fs::path& file, const std::string& text) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
-    throw Error(file.string() + ":" + position(text, error.byte) + ": this is not JSON.");
+    throw Error(fmt::format("{}:{}: this is not JSON.", file.string(), position(text, error.byte)));
   }
 }
 
 [[noreturn]] void fail(const fs::path& file, const std::string& what, const std::string& right) {
-  throw Error(file.string() + ": " + what + " must be " + right + ".");
+  throw Error(fmt::format("{}: {} must be {}.", file.string(), what, right));
 }
 
 void check_list_of_objects(const fs::path& file, const Json& summary, const char* name) {
@@ -132,7 +134,7 @@ std::vector<std::string> labels(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     const std::string path = folder.lexically_normal().string();
     const int times = ++seen[path];
-    result.push_back(times == 1 ? path : path + " (" + std::to_string(times) + ")");
+    result.push_back(times == 1 ? path : fmt::format("{} ({})", path, times));
   }
   return result;
 }

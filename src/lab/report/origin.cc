@@ -1,5 +1,7 @@
 #include "lab/report/origin.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cstdlib>
 #include <ctime>
@@ -45,10 +47,10 @@ Origin origin_here() {
   const BuildInfo build = build_info();
   const std::string name = processor();
   return {.created = time_now(),
-          .machine = (name.empty() ? "an unknown processor" : name) + " (" +
-                     counted(build.cores, "thread") + ")",
-          .build = "medgrad " + build.version + " (" + build.compiler + ", " + build.build_type +
-                   ", " + build.simd + ")"};
+          .machine = fmt::format("{} ({})", name.empty() ? "an unknown processor" : name,
+                                 counted(build.cores, "thread")),
+          .build = fmt::format("medgrad {} ({}, {}, {})", build.version, build.compiler,
+                               build.build_type, build.simd)};
 }
 
 }  // namespace medgrad::lab
