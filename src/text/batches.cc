@@ -1,9 +1,12 @@
 #include "text/batches.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cassert>
 #include <string>
 
+#include "base/text.h"
 #include "medgrad/error.h"
 
 namespace medgrad::text {
@@ -16,10 +19,10 @@ BatchPlan::BatchPlan(std::size_t tokens, const Options& options)
   count_ = steps / options.length;
   if (!options.drop_last && steps % options.length != 0) ++count_;
   if (count_ == 0) {
-    throw Error("a batch size of " + std::to_string(options.batch) + " is too large for " +
-                std::to_string(tokens) + " tokens: the streams get " + std::to_string(rows_) +
-                (rows_ == 1 ? " token" : " tokens") + " each, and " +
-                std::to_string(options.drop_last ? options.length + 1 : 2) + " are needed.");
+    throw Error(fmt::format(
+        "a batch size of {} is too large for {}: the streams get {} each, and {} are needed.",
+        options.batch, counted(tokens, "token"), counted(rows_, "token"),
+        options.drop_last ? options.length + 1 : 2));
   }
 }
 

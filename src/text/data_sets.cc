@@ -1,5 +1,7 @@
 #include "text/data_sets.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -96,20 +98,22 @@ fs::path DataFolders::require(std::string_view name) const {
   const DataSet& set = data_set(name);
   const DataPlace place = look(set);
   if (place.complete()) return place.folder;
-  const std::string advice = " from " + std::string(set.source) + ", or see medgrad help data.";
+  const std::string advice = fmt::format(" from {}, or see medgrad help data.", set.source);
   if (!place.folder.empty()) {
-    throw Error(place.folder.string() + " lacks " + joined(place.missing) + "; get " +
-                (place.missing.size() == 1 ? "it" : "them") + advice);
+    throw Error(fmt::format("{} lacks {}; get {}{}", place.folder.string(), joined(place.missing),
+                            place.missing.size() == 1 ? "it" : "them", advice));
   }
   if (places_.empty()) {
-    throw Error("there is no folder to look for the data set " + std::string(name) +
-                " in; set MEDGRAD_DATA to a folder, and get its " + joined(set.files) + advice);
+    throw Error(
+        fmt::format("there is no folder to look for the data set {} in; set MEDGRAD_DATA to a "
+                    "folder, and get its {}{}",
+                    name, joined(set.files), advice));
   }
   std::string where;
   for (const fs::path& one : places_)
     where += (where.empty() ? "" : " or ") + (one / set.name).string();
-  throw Error("the data set " + std::string(name) + " was not found in " + where + "; get its " +
-              joined(set.files) + advice);
+  throw Error(fmt::format("the data set {} was not found in {}; get its {}{}", name, where,
+                          joined(set.files), advice));
 }
 
 std::string joined(std::span<const std::string_view> words) { return one_of(words, "and"); }

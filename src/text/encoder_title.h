@@ -1,9 +1,13 @@
 // What an encoder of the BERT family is called, by its config.json.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "base/text.h"
 
 namespace medgrad::text {
 
@@ -15,10 +19,7 @@ inline constexpr std::string_view kDistilBert = "DistilBERT", kMiniLm = "MiniLM-
                                                std::size_t width) {
   if (model_type == "distilbert" && layers == 6 && width == 768) return std::string(kDistilBert);
   if (model_type == "bert" && layers == 6 && width == 384) return std::string(kMiniLm);
-  return std::string("a BERT-type encoder of ")
-      .append(std::to_string(layers))
-      .append(layers == 1 ? " layer of " : " layers of ")
-      .append(std::to_string(width));
+  return fmt::format("a BERT-type encoder of {} of {}", counted(layers, "layer"), width);
 }
 
 }  // namespace medgrad::text

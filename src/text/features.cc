@@ -1,9 +1,12 @@
 #include "text/features.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cassert>
 #include <numeric>
 
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/rng.h"
 #include "text/unicode.h"
@@ -13,9 +16,10 @@ namespace medgrad::text {
 FeatureSet::FeatureSet(const QuestionSet& set, WordPiece& tokenizer, const Options& options)
     : cls_(tokenizer.cls()), sep_(tokenizer.sep()), pad_(tokenizer.pad()) {
   if (options.max_length < 5 || options.stride + 4 >= options.max_length) {
-    throw Error("a maximal length of " + std::to_string(options.max_length) +
-                " tokens with a stride of " + std::to_string(options.stride) +
-                " leaves no room: the length must exceed the stride by 5 or more.");
+    throw Error(
+        fmt::format("a maximal length of {} with a stride of {} leaves no room: the length must "
+                    "exceed the stride by 5 or more.",
+                    counted(options.max_length, "token"), options.stride));
   }
   contexts_.reserve(set.contexts.size());
   for (const std::string& context : set.contexts) contexts_.push_back(tokenizer.encode(context));
@@ -40,11 +44,11 @@ void FeatureSet::add_windows(std::size_t q, const QuestionSet& set, const Option
     // In windows, each of which must go on by a token; or beside all of the context.
     const std::size_t beside = options.max_length - std::min(options.max_length, total + 3);
     const std::size_t most = std::max(options.max_length - options.stride - 4, beside);
-    throw Error("question '" + question.id + "' has " + std::to_string(question_length) +
-                " tokens; with a context of " + std::to_string(total) + ", sequences of " +
-                std::to_string(options.max_length) + " and a stride of " +
-                std::to_string(options.stride) + " it may have " + std::to_string(most) +
-                " at most.");
+    throw Error(
+        fmt::format("question '{}' has {}; with a context of {}, sequences of {} and a stride of "
+                    "{} it may have {} at most.",
+                    question.id, counted(question_length, "token"), total, options.max_length,
+                    options.stride, most));
   }
   const std::size_t answer_length = count_characters(question.answers.front().text);
   for (std::size_t first = 0;; first += room - options.stride) {

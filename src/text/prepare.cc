@@ -1,6 +1,7 @@
 #include "text/prepare.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +29,8 @@ class Scratch {
     std::error_code failed;
     is_new_ = !fs::exists(path_.parent_path(), failed);
     fs::create_directories(path_, failed);
-    if (failed) throw Error(path_.string() + " cannot be created: " + failed.message() + ".");
+    if (failed)
+      throw Error(fmt::format("{} cannot be created: {}.", path_.string(), failed.message()));
   }
   ~Scratch() {
     std::error_code ignored;
@@ -74,8 +76,9 @@ void unpack(const fs::path& archive, const fs::path& into) {
   if (!zip && !ends(".tar") && !ends(".tgz") && !ends(".tar.gz") && !ends(".tar.bz2") &&
       !ends(".tar.xz")) {
     throw Error(
-        "--from is '" + archive.string() +
-        "'; it must be a folder, or a .tar, .tgz, .tar.gz, .tar.bz2, .tar.xz or .zip file.");
+        fmt::format("--from is '{}'; it must be a folder, or a .tar, .tgz, .tar.gz, .tar.bz2, "
+                    ".tar.xz or .zip file.",
+                    archive.string()));
   }
   // An absolute path cannot be taken for an option.
   const std::string file = fs::absolute(archive).string(), folder = into.string();
@@ -83,11 +86,14 @@ void unpack(const fs::path& archive, const fs::path& into) {
                        : run({"tar", "--no-same-owner", "-xf", file, "-C", folder});
   const std::string program = zip ? "unzip" : "tar";
   if (code == -1 || code == 127) {
-    throw Error("the program " + program + " is needed to read " + archive.string() +
-                "; install it, or unpack the file and give the folder to --from.");
+    throw Error(
+        fmt::format("the program {} is needed to read {}; install it, or unpack the file and give "
+                    "the folder to --from.",
+                    program, archive.string()));
   }
   if (code != 0)
-    throw Error(archive.string() + " cannot be unpacked: " + program + " says that it is damaged.");
+    throw Error(fmt::format("{} cannot be unpacked: {} says that it is damaged.", archive.string(),
+                            program));
 }
 
 // The file of that name nearest to the top; of equally near ones the first by path.
@@ -117,8 +123,7 @@ Verdict prepare(const DataSet& set, const fs::path& from, const fs::path& to) {
     throw Error(place.string() + " already exists; remove it, or choose another --to.");
   if (!fs::exists(from, ignored)) throw Error(from.string() + " does not exist.");
 
-  const Scratch scratch(to /
-                        (".preparing-" + std::string(set.name) + "-" + std::to_string(getpid())));
+  const Scratch scratch(to / fmt::format(".preparing-{}-{}", set.name, getpid()));
   fs::path source = from;
   if (!fs::is_directory(from, ignored)) {
     source = scratch.path() / "archive";
@@ -137,14 +142,14 @@ Verdict prepare(const DataSet& set, const fs::path& from, const fs::path& to) {
     }
   }
   if (!missing.empty()) {
-    throw Error(from.string() + " has no " + joined(missing) + "; " + std::string(set.name) +
-                " is published as " + std::string(set.source) + ".");
+    throw Error(fmt::format("{} has no {}; {} is published as {}.", from.string(), joined(missing),
+                            set.name, set.source));
   }
   Verdict verdict = verify(set, made);
   const auto bad = std::ranges::find_if_not(verdict.findings, &Finding::good);
   if (bad != verdict.findings.end()) {
-    throw Error(from.string() + " is not the published " + std::string(set.name) + ": found " +
-                bad->what + (bad->expected.empty() ? "" : ", expected " + bad->expected) + ".");
+    throw Error(fmt::format("{} is not the published {}: found {}{}.", from.string(), set.name,
+                            bad->what, bad->expected.empty() ? "" : ", expected " + bad->expected));
   }
   fs::rename(made, place);
   return verdict;

@@ -1,5 +1,7 @@
 #include "text/safetensors.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -70,17 +72,17 @@ Tensor tensor_of(const std::string& name, const Node& entry, std::string_view da
 
   const Node::List& places = list_of(places_node, places_at);
   if (places.size() != 2)
-    places_at.fail("has " + std::to_string(places.size()) + " numbers; it must have 2.");
+    places_at.fail(fmt::format("has {}; it must have 2.", counted(places.size(), "number")));
   const std::size_t begin = whole_number_of(places[0], Place(places_at, std::size_t{0}));
   const std::size_t end = whole_number_of(places[1], Place(places_at, std::size_t{1}));
   if (begin > end || end > data.size()) {
-    places_at.fail("is " + std::to_string(begin) + " to " + std::to_string(end) +
-                   ", where the data of the file has " + std::to_string(data.size()) + " bytes.");
+    places_at.fail(fmt::format("is {} to {}, where the data of the file has {}.", begin, end,
+                               counted(data.size(), "byte")));
   }
   if (end - begin != size) {
-    places_at.fail("has room for " + std::to_string(end - begin) + " bytes, where the shape " +
-                   shape_text(tensor) + " of " + tensor.type + " needs " + std::to_string(size) +
-                   ".");
+    places_at.fail(fmt::format("has room for {}, where the shape {} of {} needs {}.",
+                               counted(end - begin, "byte"), shape_text(tensor), tensor.type,
+                               size));
   }
   tensor.bytes = data.substr(begin, end - begin);
   return tensor;
@@ -124,8 +126,8 @@ SafeTensors::SafeTensors(std::string name, std::string_view bytes) : file_(std::
 
 void SafeTensors::parse(std::string_view bytes) {
   if (bytes.size() < kLengthBytes)
-    throw Error(file_ + " is not a safetensors file: it has " + std::to_string(bytes.size()) +
-                " bytes.");
+    throw Error(fmt::format("{} is not a safetensors file: it has {}.", file_,
+                            counted(bytes.size(), "byte")));
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   bytes.remove_prefix(kLengthBytes);
@@ -134,8 +136,8 @@ void SafeTensors::parse(std::string_view bytes) {
         file_ +
         " is not a safetensors file: it does not begin with the length of a header and '{'.");
   if (length > bytes.size()) {
-    throw Error(file_ + " is truncated: the header has " + std::to_string(length) + " bytes, " +
-                std::to_string(bytes.size()) + " are there.");
+    throw Error(fmt::format("{} is truncated: the header has {}, {} there.", file_,
+                            counted(length, "byte"), counted(bytes.size(), "is", "are")));
   }
   const auto header_length = static_cast<std::size_t>(length);
   const Node header = parse_document(bytes.substr(0, header_length), file_);
@@ -171,16 +173,16 @@ void SafeTensors::check_places(std::size_t data_size) const {
   std::size_t end = 0;
   for (const Tensor* const tensor : order) {
     if (begin(tensor) != end) {
-      throw Error(file_ + ": " + internal::quoted(tensor->name) + " begins at byte " +
-                  std::to_string(begin(tensor)) +
-                  " of the data, where the tensor before it ends at " + std::to_string(end) +
-                  "; tensors must follow each other without gaps.");
+      throw Error(
+          fmt::format("{}: {} begins at byte {} of the data, where the tensor before it ends at "
+                      "{}; tensors must follow each other without gaps.",
+                      file_, internal::quoted(tensor->name), begin(tensor), end));
     }
     end += tensor->bytes.size();
   }
   if (end != data_size) {
-    throw Error(file_ + " continues after its tensors: they have " + std::to_string(end) +
-                " bytes, " + std::to_string(data_size) + " are there.");
+    throw Error(fmt::format("{} continues after its tensors: they have {}, {} there.", file_,
+                            counted(end, "byte"), counted(data_size, "is", "are")));
   }
 }
 
@@ -197,15 +199,16 @@ const Tensor* SafeTensors::find(std::string_view name) const {
 
 const Tensor& SafeTensors::must(std::string_view name) const {
   const Tensor* const tensor = find(name);
-  if (tensor == nullptr) throw Error(file_ + " has no tensor '" + std::string(name) + "'.");
+  if (tensor == nullptr) throw Error(fmt::format("{} has no tensor '{}'.", file_, name));
   return *tensor;
 }
 
 void SafeTensors::read(std::string_view name, std::span<float> out) const {
   const Tensor& tensor = must(name);
   if (tensor.elements != out.size()) {
-    throw Error(file_ + ": " + internal::quoted(name) + " has the shape " + shape_text(tensor) +
-                ", where " + std::to_string(out.size()) + " numbers are needed.");
+    throw Error(fmt::format("{}: {} has the shape {}, where {} needed.", file_,
+                            internal::quoted(name), shape_text(tensor),
+                            counted(out.size(), "number is", "numbers are")));
   }
   if (out.empty()) return;
   if (tensor.type == "F32") {
@@ -217,8 +220,8 @@ void SafeTensors::read(std::string_view name, std::span<float> out) const {
   } else if (tensor.type == "F64") {
     convert_all<double>(tensor.bytes, out, [](double x) { return static_cast<float>(x); });
   } else {
-    throw Error(file_ + ": " + internal::quoted(name) + " has elements of type " + tensor.type +
-                "; it must be F32, F16, BF16 or F64.");
+    throw Error(fmt::format("{}: {} has elements of type {}; it must be F32, F16, BF16 or F64.",
+                            file_, internal::quoted(name), tensor.type));
   }
 }
 

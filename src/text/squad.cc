@@ -1,5 +1,7 @@
 #include "text/squad.h"
 
+#include <fmt/core.h>
+
 #include "base/file.h"
 #include "base/place.h"
 #include "medgrad/error.h"
@@ -14,9 +16,8 @@ Answer answer_of(const Node& value, std::size_t context_length, const Place& pla
       whole_number_of(member(value, "answer_start", place), Place(place, "answer_start"))};
   const std::size_t length = count_characters(answer.text);
   if (answer.start > context_length || length > context_length - answer.start) {
-    place.fail("starts at character " + std::to_string(answer.start) + " and has " +
-               std::to_string(length) + ", where the context has " +
-               std::to_string(context_length) + ".");
+    place.fail(fmt::format("starts at character {} and has {}, where the context has {}.",
+                           answer.start, length, context_length));
   }
   return answer;
 }

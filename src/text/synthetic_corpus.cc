@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -17,16 +19,18 @@ void check(bool good, const std::string& sentence) {
 void check(const SyntheticCorpusOptions& o) {
   check(o.train >= 1 && o.valid >= 1 && o.test >= 1, "every part must have 1 token or more.");
   check(o.words >= 1 && o.words <= 100'000'000,
-        "words is " + std::to_string(o.words) + "; it must be in [1, 100000000].");
+        fmt::format("words is {}; it must be in [1, 100000000].", o.words));
   check(std::isfinite(o.exponent) && o.exponent >= 0,
-        "exponent is " + number(o.exponent) + "; it must be 0 or more.");
+        fmt::format("exponent is {}; it must be 0 or more.", number(o.exponent)));
   check(o.sentence >= 1, "sentence is 0; it must be 1 or more.");
   check(o.topics >= 1, "topics is 0; it must be 1 or more.");
   check(o.passage >= 1, "passage is 0; it must be 1 or more.");
-  check(o.copy >= 0 && o.copy < 1, "copy is " + number(o.copy) + "; it must be in [0, 1).");
+  check(o.copy >= 0 && o.copy < 1,
+        fmt::format("copy is {}; it must be in [0, 1).", number(o.copy)));
   check(o.nearest >= 1 && o.farthest >= o.nearest,
-        "copies come from " + std::to_string(o.nearest) + " to " + std::to_string(o.farthest) +
-            " words before; the first must be 1 or more, and the second no less.");
+        fmt::format("copies come from {} to {} words before; the first must be 1 or more, and the "
+                    "second no less.",
+                    o.nearest, o.farthest));
 }
 
 // A law on some numbers, drawn from by bisection of its distribution function.

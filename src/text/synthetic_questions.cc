@@ -1,8 +1,11 @@
+#include <fmt/core.h>
+
 #include <array>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "text/synthetic.h"
 #include "text/uniforms.h"
@@ -49,8 +52,7 @@ std::vector<Fact> state_facts(Uniforms& uniforms, std::size_t count, std::string
     if (!known.emplace(subject, relation).second) continue;
     std::string value = word(uniforms, 2 + uniforms.below(2));
     if (uniforms.next() < 0.5) value += " " + word(uniforms, 2);
-    context +=
-        (context.empty() ? "The " : " The ") + std::string(relation) + " of " + subject + " is ";
+    context += fmt::format("{}{} of {} is ", context.empty() ? "The " : " The ", relation, subject);
     facts.push_back({subject, relation, {value, context.size()}});
     context += value + ".";
   }
@@ -68,7 +70,7 @@ QuestionSet make_set(const SyntheticQuestionOptions& options, std::size_t count,
       std::swap(facts[i], facts[i + uniforms.below(facts.size() - i)]);
       set.questions.push_back(
           {prefix + std::to_string(set.questions.size()),
-           "What is the " + std::string(facts[i].relation) + " of " + facts[i].subject + "?",
+           fmt::format("What is the {} of {}?", facts[i].relation, facts[i].subject),
            set.contexts.size(),
            {facts[i].value}});
     }
@@ -99,9 +101,11 @@ SyntheticQuestions synthetic_questions(const SyntheticQuestionOptions& options) 
     throw Error("synthetic questions: every part must have 1 question or more.");
   if (options.facts == 0 || options.facts > 1000 || options.questions == 0 ||
       options.questions > options.facts) {
-    throw Error("synthetic questions: there are " + std::to_string(options.questions) +
-                " questions on " + std::to_string(options.facts) +
-                " facts; facts must be in [1, 1000], and questions from 1 to as many.");
+    throw Error(
+        fmt::format("synthetic questions: there {} {} on {}; facts must be in [1, 1000], and "
+                    "questions from 1 to as many.",
+                    options.questions == 1 ? "is" : "are", counted(options.questions, "question"),
+                    counted(options.facts, "fact")));
   }
   return {make_set(options, options.train, 3, "train-"), make_set(options, options.dev, 4, "dev-"),
           make_pieces()};

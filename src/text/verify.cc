@@ -1,11 +1,14 @@
 #include "text/verify.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "base/file.h"
 #include "base/place.h"
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "text/corpus.h"
 #include "text/encoder_title.h"
@@ -19,10 +22,6 @@ namespace medgrad::text {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string count(std::size_t n, std::string_view what) {
-  return std::to_string(n) + " " + std::string(what);
-}
 
 void compare(Verdict& verdict, const std::string& is, const std::string& should_be) {
   verdict.findings.push_back({is, is == should_be, is == should_be ? "" : should_be});
@@ -38,14 +37,17 @@ constexpr CorpusFigures kWikiText2 = {{2088628, 217646, 245569}, {36718, 3760, 4
 
 void verify_corpus(const Corpus& corpus, const CorpusFigures& known, Verdict& verdict) {
   const std::vector<TokenId>* const parts[] = {&corpus.train, &corpus.valid, &corpus.test};
-  const std::string names[] = {"train: ", "valid: ", "test: "};
+  const char* const names[] = {"train", "valid", "test"};
+  const auto told = [](const char* name, std::size_t tokens, std::size_t lines) {
+    return fmt::format("{}: {} in {}", name, counted(tokens, "token"), counted(lines, "line"));
+  };
   for (std::size_t i = 0; i < 3; ++i) {
     const auto lines = static_cast<std::size_t>(std::ranges::count(*parts[i], 0));
-    compare(verdict, names[i] + count(parts[i]->size(), "tokens in ") + count(lines, "lines"),
-            names[i] + count(known.tokens[i], "tokens in ") + count(known.lines[i], "lines"));
+    compare(verdict, told(names[i], parts[i]->size(), lines),
+            told(names[i], known.tokens[i], known.lines[i]));
   }
-  compare(verdict, "vocabulary: " + count(corpus.vocabulary.size(), "words"),
-          "vocabulary: " + count(known.vocabulary, "words"));
+  compare(verdict, "vocabulary: " + counted(corpus.vocabulary.size(), "word"),
+          "vocabulary: " + counted(known.vocabulary, "word"));
 }
 
 // ---- Questions ----------------------------------------------------------------------------------
@@ -53,8 +55,8 @@ void verify_corpus(const Corpus& corpus, const CorpusFigures& known, Verdict& ve
 void verify_questions(const fs::path& file, std::size_t known, Verdict& verdict) {
   const QuestionSet set = read_squad(file);
   const std::string name = file.filename().string() + ": ";
-  compare(verdict, name + count(set.questions.size(), "questions"),
-          name + count(known, "questions"));
+  compare(verdict, name + counted(set.questions.size(), "question"),
+          name + counted(known, "question"));
   std::size_t answers = 0, in_place = 0;
   for (const Question& question : set.questions) {
     for (const Answer& answer : question.answers) {
@@ -65,8 +67,8 @@ void verify_questions(const fs::path& file, std::size_t known, Verdict& verdict)
     }
   }
   // A few may stand elsewhere than they say; a file with many is another text.
-  verdict.findings.push_back({name + std::to_string(in_place) + " of " + count(answers, "answers") +
-                                  " are where they should be",
+  verdict.findings.push_back({fmt::format("{}{} of {} are where they should be", name, in_place,
+                                          counted(answers, "answer")),
                               in_place >= answers - answers / 100, ""});
 }
 
@@ -99,8 +101,8 @@ void verify_checkpoint(const DataSet& set, const fs::path& folder, Verdict& verd
   compare(verdict, "config.json: " + encoder_title(type, layers, width),
           "config.json: " + std::string(title_of(set)));
 
-  compare(verdict, "vocab.txt: " + count(WordPiece::read(folder / "vocab.txt").size(), "pieces"),
-          "vocab.txt: " + count(words, "pieces"));
+  compare(verdict, "vocab.txt: " + counted(WordPiece::read(folder / "vocab.txt").size(), "piece"),
+          "vocab.txt: " + counted(words, "piece"));
 
   const SafeTensors tensors(folder / "model.safetensors");
   const std::string embedding = "embeddings.word_embeddings.weight";
@@ -111,17 +113,14 @@ void verify_checkpoint(const DataSet& set, const fs::path& folder, Verdict& verd
     parameters += tensor.elements;
     for (const float x : tensors.read(tensor.name)) not_finite += std::isfinite(x) ? 0 : 1;
   }
-  verdict.findings.push_back({"model.safetensors: " + count(tensors.tensors().size(), "tensors, ") +
-                                  count(parameters, "numbers, ") +
-                                  count(not_finite, "of them not finite"),
+  verdict.findings.push_back({fmt::format("model.safetensors: {}, {}, {} of them not finite",
+                                          counted(tensors.tensors().size(), "tensor"),
+                                          counted(parameters, "number"), not_finite),
                               not_finite == 0 && parameters > 0, ""});
   verdict.findings.push_back(
-      {"model.safetensors: " + embedding +
-           (fitting == 1 ? " fits the vocabulary" : " does not fit the vocabulary"),
-       fitting == 1,
-       fitting == 1
-           ? ""
-           : "one of shape (" + std::to_string(words) + ", " + std::to_string(width) + ")"});
+      {fmt::format("model.safetensors: {} {} the vocabulary", embedding,
+                   fitting == 1 ? "fits" : "does not fit"),
+       fitting == 1, fitting == 1 ? "" : fmt::format("one of shape ({}, {})", words, width)});
 }
 
 // ---- Digests ------------------------------------------------------------------------------------
@@ -160,7 +159,7 @@ void verify_digests(const DataSet& set, const fs::path& folder, Verdict& verdict
     }
   }
   if (known > 0 && right == known)
-    verdict.findings.push_back({"SHA-256 checksums of " + count(known, "files"), true, ""});
+    verdict.findings.push_back({"SHA-256 checksums of " + counted(known, "file"), true, ""});
 }
 
 // A refusal of a reader is a finding; the checks after it still run.

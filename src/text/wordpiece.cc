@@ -1,5 +1,7 @@
 #include "text/wordpiece.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -35,7 +37,7 @@ WordPiece::WordPiece(std::vector<std::string> pieces, const std::string& name)
     const std::optional<TokenId> id = find(text);
     if (id) specials_.push_back({std::string(text), *id});
     if (!id && text != "[MASK]")
-      throw Error(name + " has no " + std::string(text) + "; it is not a WordPiece vocabulary.");
+      throw Error(fmt::format("{} has no {}; it is not a WordPiece vocabulary.", name, text));
   }
   pad_ = *find("[PAD]");
   unknown_ = *find("[UNK]");
@@ -70,7 +72,7 @@ const WordPiece::Special* WordPiece::special_at(std::string_view text) const {
 
 Tokens WordPiece::encode(std::string_view text) {
   if (text.size() > kLongestText)
-    throw Error("a text of " + std::to_string(text.size()) + " bytes is too long to tokenize.");
+    throw Error(fmt::format("a text of {} bytes is too long to tokenize.", text.size()));
   Tokens tokens;
   std::uint32_t index = 0;  // of the character where `text` begins
   std::size_t searched = 0;

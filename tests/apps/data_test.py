@@ -103,7 +103,7 @@ class Verify(DataTest):
         result = self.run_data("verify", code=1)
         text = result.stdout.decode()
         self.assertIn("✗ ptb in ", text)
-        self.assertIn("✗ train: 3 tokens in 1 lines; expected: train: 929589 tokens in 42068 lines", text)
+        self.assertIn("✗ train: 3 tokens in 1 line; expected: train: 929589 tokens in 42068 lines", text)
         self.assertIn("✓ minilm-l6 in ", text)
         self.assertEqual(result.stderr.decode(), "medgrad: 1 of 2 data sets differs from what was published.\n")
         verdicts = json.loads(self.run_data("verify", "--format", "json", code=1).stdout)["data_sets"]
@@ -115,7 +115,7 @@ class Verify(DataTest):
         self.put("data/minilm-l6", files)
         digest = hashlib.sha256(files["model.safetensors"]).hexdigest()
         self.file("data/SHA256SUMS", f"{digest}  minilm-l6/model.safetensors\n")
-        self.assertIn("✓ SHA-256 checksums of 1 files", self.run_data("verify").stdout.decode())
+        self.assertIn("✓ SHA-256 checksums of 1 file", self.run_data("verify").stdout.decode())
         self.file("data/minilm-l6/SHA256SUMS", f"{'0' * 64} *model.safetensors\n")
         self.assertIn("✗ model.safetensors: the SHA-256 checksum differs",
                       self.run_data("verify", code=1).stdout.decode())

@@ -97,7 +97,7 @@ TEST(Verify, SaysWhatIsNotAsPublished) {
   const Verdict verdict = verify(data_set("ptb"), root / "ptb");
   EXPECT_FALSE(verdict.good());
   ASSERT_EQ(verdict.findings.size(), 5U);
-  EXPECT_EQ(verdict.findings[0].what, "train: 3 tokens in 1 lines");
+  EXPECT_EQ(verdict.findings[0].what, "train: 3 tokens in 1 line");
   EXPECT_EQ(verdict.findings[0].expected, "train: 929589 tokens in 42068 lines");
   EXPECT_EQ(verdict.findings[4].what,
             "ptb.train.txt: the SHA-256 checksum differs from the one in SHA256SUMS");
@@ -132,7 +132,7 @@ TEST(Prepare, RefusesWhatIsNotTheDataAndLeavesNothingBehind) {
           "simple-examples.tgz at http://www.fit.vutbr.cz/~imikolov/rnnlm/.");
   make_ptb(from, {"ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"});
   EXPECT_EQ(error_of(from / ""), (from / "") +
-                                     " is not the published ptb: found train: 3 tokens in 1 lines, "
+                                     " is not the published ptb: found train: 3 tokens in 1 line, "
                                      "expected train: 929589 tokens in 42068 lines.");
   EXPECT_EQ(to.files(), 0U);
   make_ptb(to, {});

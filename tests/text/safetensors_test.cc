@@ -101,11 +101,12 @@ TEST(SafeTensors, SaysWhatIsWrongAndWhere) {
   const std::string huge = "4294967296";
   const Bad bads[] = {
       {"", "m.st is not a safetensors file: it has 0 bytes."},
+      {"1", "m.st is not a safetensors file: it has 1 byte."},
       {"1234567", "m.st is not a safetensors file: it has 7 bytes."},
       {std::string(8, '\0'), begins},
       {std::string(8, '\xff') + "{}", begins},
       {file_of("[]", ""), begins},
-      {file_of("{}", "").substr(0, 9), "m.st is truncated: the header has 2 bytes, 1 are there."},
+      {file_of("{}", "").substr(0, 9), "m.st is truncated: the header has 2 bytes, 1 is there."},
       {file_of("{\"a\": ", ""), "m.st:1: this is not JSON: it ends too early."},
       {file_of("{\"a\"\n;", "x"), "m.st:2: this is not JSON: invalid literal; expected ':'."},
       {file_of("{} {}", ""), "m.st:1: this is not JSON: unexpected '{'; expected end of input."},
@@ -128,7 +129,7 @@ TEST(SafeTensors, SaysWhatIsWrongAndWhere) {
        "m.st: 'a'.shape has more elements than any file can hold."},
       {one("[9007199254740992, 256]", "[0, 0]", 0),
        "m.st: 'a'.shape has more elements than any file can hold."},
-      {one("[1]", "[0]", 4), "m.st: 'a'.data_offsets has 1 numbers; it must have 2."},
+      {one("[1]", "[0]", 4), "m.st: 'a'.data_offsets has 1 number; it must have 2."},
       {one("[1]", "[0, 4]", 3),
        "m.st: 'a'.data_offsets is 0 to 4, where the data of the file has 3 bytes."},
       {one("[1]", "[4, 0]", 4),
