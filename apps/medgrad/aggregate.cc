@@ -23,7 +23,7 @@ class Aggregate final : public Command {
   std::string_view summary() const override {
     return "combine all rows of all files into one vector with a robust estimator";
   }
-  std::string_view usage() const override { return "METHOD [options] [FILE...]"; }
+  std::string_view usage() const override { return "[PART+...]METHOD [options] [FILE...]"; }
 
   void declare(Options& options) override {
     method_.declare(options);
@@ -40,10 +40,12 @@ class Aggregate final : public Command {
   std::string details() const override { return method_.help() + files_help(); }
 
   void run(const Common& common) override {
-    const SampleMethod method = method_.make();
-    if (!center_.empty() && !std::holds_alternative<SampleClippedMean>(method))
+    method_.give_seed(common.seed);
+    const Rule method = method_.make();
+    if (!center_.empty() && !takes_center(method))
       throw Error(std::string(method_.entry().name) +
-                  " does not take --center; only clipped-mean does.");
+                  " does not take --center; only what clips does: clipped-mean, centered-clipping, "
+                  "clip and arc.");
     const NonFinite non_finite = non_finite_.value();
     if (!weights_.empty() && !takes_weights(method))
       throw Error(std::string(method_.entry().name) + " does not take --weights.");
@@ -58,7 +60,7 @@ class Aggregate final : public Command {
 
  private:
   template <Real T>
-  void run_on(const Matrix<T>& matrix, const SampleMethod& method, NonFinite non_finite,
+  void run_on(const Matrix<T>& matrix, const Rule& method, NonFinite non_finite,
               const Common& common) const {
     const std::size_t n = matrix.n(), d = matrix.d();
     with_option_names([&] { validate(method, n); });
@@ -126,7 +128,7 @@ class Aggregate final : public Command {
 
   // An Error about a number that is not finite gets its file and line.
   template <Real T>
-  SampleInfo aggregate_named(const Matrix<T>& matrix, const SampleMethod& method,
+  SampleInfo aggregate_named(const Matrix<T>& matrix, const Rule& method,
                              const SampleOptions<T>& options, std::span<T> result) const {
     try {
       return aggregate<T>(method, matrix.rows(), result, options);
@@ -148,7 +150,7 @@ class Aggregate final : public Command {
     return json.dump(2) + "\n";
   }
 
-  MethodChoice<SampleMethod> method_{"METHOD", sample_methods(), find_sample_method};
+  MethodChoice<Rule> method_{"METHOD", rules(), find_rule, pre_aggregators()};
   NonFiniteOption non_finite_;
   RowOutput output_;
   std::string weights_, center_, stats_;

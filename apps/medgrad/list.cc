@@ -89,6 +89,10 @@ std::vector<Section> sections() {
       {"aggregators", "Aggregators",
        "medgrad aggregate METHOD computes one vector from the rows x_1 ... x_n.",
        items_of(sample_methods())},
+      {"pre-aggregators", "Pre-aggregators",
+       "Parts that go before an aggregator and change the rows that it gets: medgrad aggregate "
+       "nnm+median --f 2.",
+       items_of(pre_aggregators())},
       {"noises", "Noises",
        "medgrad noise sample --model NAME; in experiments, the noise of the gradients.",
        items_of(noises())},
@@ -180,21 +184,23 @@ void print_markdown(const std::vector<Section>& chosen) {
   }
 }
 
+constexpr std::string_view kWhat[] = {"methods",         "distances",   "aggregators",
+                                      "pre-aggregators", "noises",      "optimizers",
+                                      "schedules",       "experiments", "tasks"};
+
 class List final : public Command {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view summary() const override {
-    return "list all methods, distances, aggregators, noises, optimizers, schedules, experiments "
-           "and tasks, "
-           "with formulas, parameters and defaults";
+    return "list all methods, distances, aggregators, pre-aggregators, noises, optimizers, "
+           "schedules, experiments and tasks, with formulas, parameters and defaults";
   }
   std::string_view usage() const override { return "[WHAT] [options]"; }
   void declare(Options& options) override {
     options.argument("WHAT", what_,
-                     "methods, distances, aggregators, noises, optimizers, schedules, experiments "
-                     "or tasks (default: all)");
-    options.offer("WHAT", {"methods", "distances", "aggregators", "noises", "optimizers",
-                           "schedules", "experiments", "tasks"});
+                     "methods, distances, aggregators, pre-aggregators, noises, optimizers, "
+                     "schedules, experiments or tasks (default: all)");
+    options.offer("WHAT", {std::begin(kWhat), std::end(kWhat)});
     options.value("--format", format_, "F", "text (default), json or markdown");
     options.offer("--format", {"text", "json", "markdown"});
   }
@@ -203,9 +209,7 @@ class List final : public Command {
     check_word("--format", format_, {"text", "json", "markdown"});
     std::vector<Section> chosen = sections();
     if (!what_.empty()) {
-      check_word("what to list", what_,
-                 {"methods", "distances", "aggregators", "noises", "optimizers", "schedules",
-                  "experiments", "tasks"});
+      check_word("what to list", what_, kWhat);
       std::erase_if(chosen, [this](const Section& section) { return section.name != what_; });
     }
     if (format_ == "json") {

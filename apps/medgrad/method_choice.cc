@@ -25,12 +25,21 @@ void MethodChoice<Made>::declare(Options& options) {
   std::vector<std::string> names;
   for (const Entry<Made>& entry : entries_) names.emplace_back(entry.name);
   options.offer(kind_, names);
-  for (const Entry<Made>& entry : entries_) {
+  const auto declare_all = [&](const auto& entry) {
     for (const Parameter& parameter : entry.parameters) {
       const auto [it, is_new] = given_.try_emplace(std::string(parameter.name));
-      if (is_new) options.value("--" + it->first, it->second, "X", "");
+      if (is_new && parameter.name != "seed") options.value("--" + it->first, it->second, "X", "");
     }
-  }
+  };
+  std::ranges::for_each(entries_, declare_all);
+  std::ranges::for_each(before_, declare_all);
+}
+
+template <class Made>
+void MethodChoice<Made>::give_seed(const std::string& text) {
+  const bool own =
+      entry().find("seed") != nullptr && !parse_method_text(name_).parameters.contains("seed");
+  if (own && !text.empty()) given_["seed"] = text;
 }
 
 template <class Made>
@@ -68,6 +77,24 @@ Made MethodChoice<Made>::make() const {
       [&] { return chosen.make(read_parameters(chosen.name, chosen.parameters, texts())); });
 }
 
+namespace {
+
+// All members of a table with the names of their parameters.
+template <class Made>
+std::vector<TextRow> member_rows(std::span<const Entry<Made>> entries) {
+  std::vector<TextRow> members;
+  for (const Entry<Made>& e : entries) {
+    std::string names;
+    for (const Parameter& parameter : e.parameters)
+      names += (names.empty() ? " [--" : " --") + std::string(parameter.name);
+    members.emplace_back(e.name, std::string(e.meaning) + (names.empty() ? "" : names + "]") +
+                                     "\n" + std::string(e.formula));
+  }
+  return members;
+}
+
+}  // namespace
+
 template <class Made>
 std::string MethodChoice<Made>::help() const {
   std::string text;
@@ -83,15 +110,11 @@ std::string MethodChoice<Made>::help() const {
     text += "\n" + wrapped(std::string(chosen.name) + ": " + std::string(chosen.meaning), 2) + "\n";
     return text + columns(rows);
   }
-  std::vector<TextRow> members;
-  for (const Entry<Made>& e : entries_) {
-    std::string names;
-    for (const Parameter& parameter : e.parameters)
-      names += (names.empty() ? " [--" : " --") + std::string(parameter.name);
-    members.emplace_back(e.name, std::string(e.meaning) + (names.empty() ? "" : names + "]") +
-                                     "\n" + std::string(e.formula));
+  text += "\n" + kind_ + "s, each with its parameters:\n" + columns(member_rows(entries_));
+  if (!before_.empty()) {
+    text += "\nbefore a " + kind_ + ", joined by '+' as in nnm+median or clip:clip=2+krum:\n" +
+            columns(member_rows(before_));
   }
-  text += "\n" + kind_ + "s, each with its parameters:\n" + columns(members);
   return text + "\nparameters, for those that have them:\n" + columns(parameter_rows());
 }
 
@@ -101,13 +124,15 @@ std::vector<TextRow> MethodChoice<Made>::parameter_rows() const {
   std::vector<TextRow> rows;
   for (const auto& [name, text] : given_) {
     std::map<std::string, std::string> members_by_meaning;
-    for (const Entry<Made>& e : entries_) {
+    const auto add = [&, &key = name](const auto& e) {
       for (const Parameter& parameter : e.parameters) {
-        if (parameter.name != name) continue;
+        if (parameter.name != key) continue;
         std::string& members = members_by_meaning[describe(parameter)];
         members += (members.empty() ? "" : ", ") + std::string(e.name);
       }
-    }
+    };
+    std::ranges::for_each(entries_, add);
+    std::ranges::for_each(before_, add);
     for (const auto& [meaning, members] : members_by_meaning) {
       std::string right = members_by_meaning.size() > 1 ? members + ": " : "";
       right += meaning;
@@ -119,6 +144,6 @@ std::vector<TextRow> MethodChoice<Made>::parameter_rows() const {
 
 template class MethodChoice<AnyDistance>;
 template class MethodChoice<OnlineMethod>;
-template class MethodChoice<SampleMethod>;
+template class MethodChoice<Rule>;
 
 }  // namespace medgrad::app

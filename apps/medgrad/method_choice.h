@@ -29,13 +29,17 @@ auto with_option_names(Make&& make) {
 template <class Made>
 class MethodChoice {
  public:
-  // `kind` is the word for a member: "METHOD", "DISTANCE".
+  // `kind` is the word for a member: "METHOD", "DISTANCE"; `before` are parts that may go before
+  // one, joined by '+'.
   MethodChoice(std::string kind, std::span<const Entry<Made>> entries,
-               const Entry<Made>& (*find)(std::string_view))
-      : kind_(std::move(kind)), entries_(entries), find_(find) {}
+               const Entry<Made>& (*find)(std::string_view),
+               std::span<const Entry<PreAggregator>> before = {})
+      : kind_(std::move(kind)), entries_(entries), before_(before), find_(find) {}
 
   // The argument, and one option for every parameter that any member has.
   void declare(Options& options);
+  // --seed belongs to all commands: whoever runs one passes it on, where the method has a seed.
+  void give_seed(const std::string& text);
   [[nodiscard]] Made make() const;
   [[nodiscard]] const Entry<Made>& entry() const;
   // Was the parameter of that name given?
@@ -50,6 +54,7 @@ class MethodChoice {
 
   std::string kind_;
   std::span<const Entry<Made>> entries_;
+  std::span<const Entry<PreAggregator>> before_;
   const Entry<Made>& (*find_)(std::string_view);
   std::string name_;
   std::map<std::string, std::string, std::less<>> given_;  // stable addresses: options write here
@@ -57,6 +62,6 @@ class MethodChoice {
 
 extern template class MethodChoice<AnyDistance>;
 extern template class MethodChoice<OnlineMethod>;
-extern template class MethodChoice<SampleMethod>;
+extern template class MethodChoice<Rule>;
 
 }  // namespace medgrad::app

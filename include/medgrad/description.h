@@ -35,6 +35,10 @@ namespace medgrad {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// "auto" as the value of a parameter that can be found from the data: of a count, and as a number.
+inline constexpr std::size_t kAutomatic = std::numeric_limits<std::size_t>::max();
+inline constexpr double kAutomaticNumber = -kInfinity;
+
 // The fewest characters that read back to the same number: "0.1", "inf", "nan".
 [[nodiscard]] std::string number(double x);
 
@@ -45,12 +49,14 @@ struct Range {
   double min = -kInfinity, max = kInfinity;
   bool min_open = false, max_open = false;  // is the bound itself excluded?
   bool whole = false;
+  bool automatic = false;  // may it be "auto"?
 
   [[nodiscard]] bool contains(double x) const {
+    if (automatic && x == kAutomaticNumber) return true;
     return (min_open ? x > min : x >= min) && (max_open ? x < max : x <= max) &&
            (!whole || x == std::floor(x));
   }
-  // "0 < tau < inf", "p >= 1, inf allowed", "0 <= f <= 1e+09, a whole number".
+  // "0 < tau < inf", "p >= 1, inf allowed", "0 <= f <= 1e+09, a whole number, or auto".
   [[nodiscard]] std::string text(std::string_view name) const;
 };
 
@@ -62,6 +68,10 @@ inline constexpr Range share{0, 1};
 inline constexpr Range decay{0, 1, false, true};
 inline constexpr Range exponent{1, kInfinity};  // of a norm
 constexpr Range whole(double min, double max = 1e9) { return {min, max, false, false, true}; }
+constexpr Range or_auto(Range range) {
+  range.automatic = true;
+  return range;
+}
 }  // namespace range
 
 // Throws Error ("tau is -1; it must satisfy 0 < tau < inf.") unless the value is in range.
@@ -172,6 +182,22 @@ consteval bool complete_fields() {
 template <class V>
 concept Scalar = std::is_arithmetic_v<V> || std::is_enum_v<V>;
 
+// The value of a member as a number, and back; a count has its own way to say "auto".
+template <Scalar V>
+constexpr double to_number(V value) {
+  if constexpr (std::same_as<V, std::size_t>) {
+    if (value == kAutomatic) return kAutomaticNumber;
+  }
+  return static_cast<double>(value);
+}
+template <Scalar V>
+constexpr V from_number(double value) {
+  if constexpr (std::same_as<V, std::size_t>) {
+    if (value == kAutomaticNumber) return kAutomatic;
+  }
+  return static_cast<V>(value);
+}
+
 }  // namespace internal
 
 // f(field) for every field of S.
@@ -186,7 +212,7 @@ template <Described S>
 void check_fields(const S& method) {
   for_each_field<S>([&]<class V>(const Field<S, V>& f) {
     if constexpr (internal::Scalar<V>)
-      check(f.name, static_cast<double>(method.*f.member), f.range);
+      check(f.name, internal::to_number(method.*f.member), f.range);
   });
 }
 
@@ -210,7 +236,7 @@ std::string describe(const S& method, std::string_view skip) {
   for_each_field<S>([&]<class V>(const Field<S, V>& f) {
     if constexpr (internal::Scalar<V>) {
       if (f.name != skip)
-        internal::describe_number(line, f.name, static_cast<double>(method.*f.member), f.words);
+        internal::describe_number(line, f.name, internal::to_number(method.*f.member), f.words);
     } else if constexpr (std::same_as<V, std::vector<double>>) {
       internal::describe_numbers(line, method.*f.member);
     } else {

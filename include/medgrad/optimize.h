@@ -39,7 +39,8 @@ struct OnlineGradient {
   Start start = Start::warm;
 };
 
-// m <- sample estimator of g_1 … g_n, d(m) = m. With `inexact` > 0 the estimator's minimum is only
+// m <- sample estimator of g_1 … g_n, d(m) = m; any rule, also one of several parts. Where the last
+// m is the next centre (keeps_center), it is. With `inexact` > 0 the estimator's minimum is only
 // approached: that many passes of the proximal point method (distance and tau given) over the n
 // gradients, starting at the last m.
 struct SampleGradient {
@@ -55,7 +56,7 @@ struct SampleGradient {
         part(&SampleGradient::approach));
   }
 
-  SampleMethod estimator = Median{};
+  Rule estimator = Median{};
   std::size_t n = 5;
   std::size_t inexact = 0;
   ProximalPoint approach = {L1{}, 1.0};
@@ -96,7 +97,8 @@ using GradientMethod = std::variant<OnlineGradient, SampleGradient, AdaptiveGrad
 void validate(const GradientMethod& method);
 
 // Every optimiser by name: sgd, sgd-m, vclip, cclip, huber, clipped-sgd, sign-sgd, adam,
-// median-adam, …, and smgd-NAME for every sample estimator (smgd-l1, smgd-l2, smgd-mean for short).
+// median-adam, …, and smgd-NAME for every sample estimator (smgd-l1, smgd-l2, smgd-mean for short);
+// find_optimizer also knows rules of several parts: smgd-nnm+median.
 [[nodiscard]] std::span<const Entry<GradientMethod>> optimizers();
 [[nodiscard]] const Entry<GradientMethod>& find_optimizer(std::string_view name);
 

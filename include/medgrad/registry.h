@@ -1,15 +1,22 @@
-// The registry: every distance, online method, sample estimator and noise by name, with its
-// parameters, made from what each of them says about itself (description.h).
+// The registry: every distance, online method, sample estimator, pre-aggregator and noise by name,
+// with its parameters, made from what each of them says about itself (description.h).
 //
 // The command line, its help and error texts, experiments, `medgrad list` and docs/methods.md are
 // made from it. A new member is a struct under its formula and its name in a list:
-// distance_list.h, sample_list.h, or the variants OnlineMethod and NoiseModel.
+// distance_list.h, sample_list.h, or the variants OnlineMethod, PreAggregator and NoiseModel.
 //
 // A method is written the same everywhere: as text, NAME:parameter=value:parameter=value,
 //
 //     vclip      vclip:tau=0.1      huber:mu=1.3:tau=0.1      stable:alpha=1.5:form=S1
 //
-// as JSON, {"name": "vclip", "tau": 0.1}, and as options, vclip --tau 0.1.
+// as JSON, {"name": "vclip", "tau": 0.1}, and as options, vclip --tau 0.1. A rule of several parts
+// joins them by '+', the sample estimator last:
+//
+//     nnm+median:f=2      clip:clip=2+krum:f=1      {"name": "arc+nnm+median", "f": 2}
+//
+// What follows the last part (or is given as keys or options) goes to every part that has such a
+// parameter; what follows another part is that part's own, and goes before. A '+' that begins a
+// number or belongs to its power of ten (1e+5) joins nothing.
 #pragma once
 
 #include <algorithm>
@@ -57,12 +64,15 @@ using ParameterTexts = std::map<std::string, std::string, std::less<>>;
                                               std::span<const Parameter> parameters,
                                               const ParameterTexts& given);
 
-// A method with parameters as text, taken apart. Throws Error where it is not of that form.
+// A method with parameters as text, taken apart. Throws Error where it is not of that form. Of a
+// rule of several parts, the name is all up to the name of the last part.
 struct MethodText {
   std::string name;
   ParameterTexts parameters;
 };
 [[nodiscard]] MethodText parse_method_text(std::string_view text);
+// The parts of "clip:clip=2+krum": "clip:clip=2" and "krum".
+[[nodiscard]] std::vector<std::string_view> parts_of(std::string_view text);
 
 template <class Made>
 struct Entry {
@@ -85,6 +95,7 @@ struct Entry {
 [[nodiscard]] std::span<const Entry<AnyDistance>> distances();
 [[nodiscard]] std::span<const Entry<OnlineMethod>> online_methods();
 [[nodiscard]] std::span<const Entry<SampleMethod>> sample_methods();
+[[nodiscard]] std::span<const Entry<PreAggregator>> pre_aggregators();
 [[nodiscard]] std::span<const Entry<NoiseModel>> noises();
 
 // The entry of that name or alias; an Error that says what is near, or what there is, where there
@@ -92,7 +103,15 @@ struct Entry {
 [[nodiscard]] const Entry<AnyDistance>& find_distance(std::string_view name);
 [[nodiscard]] const Entry<OnlineMethod>& find_online_method(std::string_view name);
 [[nodiscard]] const Entry<SampleMethod>& find_sample_method(std::string_view name);
+[[nodiscard]] const Entry<PreAggregator>& find_pre_aggregator(std::string_view name);
 [[nodiscard]] const Entry<NoiseModel>& find_noise(std::string_view name);
+
+// The sample estimators as rules; and the entry of any rule, with those parameters of its parts
+// that its name leaves open: find_rule("clip:clip=2+krum") has f and neighbours.
+[[nodiscard]] std::span<const Entry<Rule>> rules();
+[[nodiscard]] const Entry<Rule>& find_rule(std::string_view name);
+// The rule that a text is: make_rule("nnm+median:f=2").
+[[nodiscard]] Rule make_rule(std::string_view text);
 
 // The entry of that name or alias in a table of such; an Error as above.
 template <class Made>
@@ -116,7 +135,7 @@ template <Described S>
   for_each_field<S>([&]<class V>(const Field<S, V>& f) {
     if constexpr (internal::Scalar<V>) {
       const double fallback = f.required ? std::numeric_limits<double>::quiet_NaN()
-                                         : static_cast<double>(prototype.*f.member);
+                                         : internal::to_number(prototype.*f.member);
       parameters.push_back({f.name, f.meaning, f.range, fallback, f.words});
     }
   });
@@ -129,7 +148,7 @@ template <Described S>
   for_each_field<S>([&]<class V>(const Field<S, V>& f) {
     if constexpr (internal::Scalar<V>) {
       if (const auto found = values.find(f.name); found != values.end())
-        prototype.*f.member = static_cast<V>(found->second);
+        prototype.*f.member = internal::from_number<V>(found->second);
     }
   });
   return prototype;

@@ -5,13 +5,15 @@
 
 #include <variant>
 
+#include "medgrad/rules.h"
 #include "medgrad/sample_methods.h"
 
 #pragma GCC visibility push(default)
 namespace medgrad {
 
 using SampleMethod = std::variant<Mean, Median, GeometricMedian, LpMedian, MedianOfMeans,
-                                  HuberLocation, TrimmedMean, SampleClippedMean>;
+                                  HuberLocation, TrimmedMean, SampleClippedMean, Krum, MultiKrum,
+                                  MeaMed, Mda, Smea, Monna, Caf, CenteredClipping>;
 
 }  // namespace medgrad
 #pragma GCC visibility pop

@@ -1,7 +1,9 @@
 // The sample estimators of the library, each a plain value under its formula; sample.h runs them.
 //
 // Beside its description (description.h) an estimator says whether weights of rows are defined for
-// it, and, where a parameter is bounded by the number of rows, checks that: check(n) throws Error.
+// it, whether it takes every component by itself (by_component), and, where a parameter is bounded
+// by the number of rows, checks that: check(n) throws Error. Where it has a parameter f, bears(n)
+// is the most that f may be, and f may be kAutomatic (rules.h says what that means).
 #pragma once
 
 #include <cstddef>
@@ -39,6 +41,7 @@ struct SampleInfo {
   double gap = 0;
   Stop stop = Stop::closed_form;
   std::size_t nan = 0, inf = 0;  // entries of the input
+  std::size_t f = 0;             // what was found where f was to be found
 };
 
 inline constexpr std::string_view kToleranceMeaning =
@@ -49,6 +52,7 @@ struct Mean {
   static constexpr About about{
       "mean", "sum x_i / n", "the mean; one bad row moves it anywhere", {"average"}};
   static constexpr auto fields() { return std::tuple(); }
+  static constexpr bool by_component = true;
   [[nodiscard]] static constexpr bool takes_weights() { return true; }
   template <Real T>
   [[nodiscard]] SampleInfo estimate(const estimators::Input<T>& in, std::span<T> out) const;
@@ -64,6 +68,7 @@ struct Median {
       "componentwise median; for even n the midpoint of the two middle values",
       {"l1-median", "componentwise-median"}};
   static constexpr auto fields() { return std::tuple(); }
+  static constexpr bool by_component = true;
   [[nodiscard]] static constexpr bool takes_weights() { return true; }
   template <Real T>
   [[nodiscard]] SampleInfo estimate(const estimators::Input<T>& in, std::span<T> out) const;
@@ -202,10 +207,14 @@ struct TrimmedMean {
                                "per component: mean without the f smallest and f largest",
                                "drops the extremes of every component"};
   static constexpr auto fields() {
-    return std::tuple(
-        field("f", &TrimmedMean::f, range::whole(0), "how many to drop at either end; 2 f < n"));
+    return std::tuple(field("f", &TrimmedMean::f, range::or_auto(range::whole(0)),
+                            "how many to drop at either end; 2 f < n"));
   }
+  static constexpr bool by_component = true;
   [[nodiscard]] static constexpr bool takes_weights() { return false; }
+  [[nodiscard]] static constexpr std::size_t bears(std::size_t n) {
+    return n < 1 ? 0 : (n - 1) / 2;
+  }
   void check(std::size_t n) const;  // 2 f < n
   template <Real T>
   [[nodiscard]] SampleInfo estimate(const estimators::Input<T>& in, std::span<T> out) const;

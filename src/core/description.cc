@@ -18,7 +18,8 @@ std::string Range::text(std::string_view name) const {
     text = number(min) + (min_open ? " < " : " <= ") + called + (max_open ? " < " : " <= ") +
            number(max);
   }
-  return whole ? text + ", a whole number" : text;
+  if (whole) text += ", a whole number";
+  return automatic ? text + ", or auto" : text;
 }
 
 void check(std::string_view name, double value, const Range& range) {
@@ -33,6 +34,8 @@ void internal::describe_number(std::string& line, std::string_view name, double 
   line += '=';
   if (words.size() > 0 && value >= 0 && value < static_cast<double>(words.size())) {
     line += words.begin()[static_cast<std::size_t>(value)];
+  } else if (value == kAutomaticNumber) {
+    line += "auto";
   } else {
     line += number(value);
   }

@@ -98,6 +98,7 @@ std::string Parameter::range_text() const {
 }
 
 std::string Parameter::value_text(double x) const {
+  if (range.automatic && x == kAutomaticNumber) return "auto";
   const bool named = words.size() > 0 && range.contains(x);
   return named ? std::string(words.begin()[static_cast<std::size_t>(x)]) : number(x);
 }
@@ -105,6 +106,7 @@ std::string Parameter::value_text(double x) const {
 double Parameter::read(std::string_view text) const {
   if (const auto* const word = std::find(words.begin(), words.end(), text); word != words.end())
     return static_cast<double>(word - words.begin());
+  if (range.automatic && text == "auto") return kAutomaticNumber;
   const std::string quoted = "'" + std::string(text) + "'";
   double value = 0;
   std::string_view digits = text;
@@ -113,9 +115,12 @@ double Parameter::read(std::string_view text) const {
   const bool whole_text = stop == digits.data() + digits.size();
   if (error == std::errc::result_out_of_range && whole_text)
     throw Error(std::string(name), quoted, "that is out of range for a number");
-  if (error != std::errc() || !whole_text || std::isnan(value))
+  const bool is_auto = range.automatic && value == kAutomaticNumber;  // which has its own word
+  if (error != std::errc() || !whole_text || std::isnan(value) || is_auto) {
+    const char* const kind = range.automatic ? "a number or auto" : "a number";
     throw Error(std::string(name), quoted,
-                "it must be " + (words.size() > 0 ? range_text() : "a number"));
+                "it must be " + (words.size() > 0 ? range_text() : std::string(kind)));
+  }
   return value;
 }
 
@@ -150,20 +155,35 @@ ParameterValues read_parameters(std::string_view name, std::span<const Parameter
   return values;
 }
 
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '+') continue;
+    const char before = i > 0 ? text[i - 1] : ' ', after = i + 1 < text.size() ? text[i + 1] : ' ';
+    if (before == '=' || (after >= '0' && after <= '9') || after == '.') continue;
+    parts.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
 MethodText parse_method_text(std::string_view text) {
   const auto fail = [&](std::string_view part, std::string_view what) {
     throw Error("'" + std::string(part) + "' in '" + std::string(text) + "' " + std::string(what) +
                 "; a method is written NAME or NAME:parameter=value.");
   };
   MethodText method;
-  std::string_view rest = text;
+  std::string_view rest = parts_of(text).back();
+  const std::string_view before = text.substr(0, text.size() - rest.size());
   for (bool first = true; first || !rest.empty(); first = false) {
     const std::size_t colon = std::min(rest.find(':'), rest.size());
     const std::string_view part = rest.substr(0, colon);
     if (part.empty() || colon + 1 == rest.size()) fail(text, "has an empty part");
     rest.remove_prefix(std::min(colon + 1, rest.size()));
     if (first) {
-      method.name = part;
+      method.name = std::string(before).append(part);
       continue;
     }
     const std::size_t equals = part.find('=');
@@ -189,6 +209,10 @@ std::span<const Entry<SampleMethod>> sample_methods() {
   static const auto table = entries_of<SampleMethod, SampleMethod>();
   return table;
 }
+std::span<const Entry<PreAggregator>> pre_aggregators() {
+  static const auto table = entries_of<PreAggregator, PreAggregator>();
+  return table;
+}
 std::span<const Entry<NoiseModel>> noises() {
   static const auto table = entries_of<NoiseModel, NoiseModel>();
   return table;
@@ -202,6 +226,9 @@ const Entry<OnlineMethod>& find_online_method(std::string_view name) {
 }
 const Entry<SampleMethod>& find_sample_method(std::string_view name) {
   return find_entry(sample_methods(), "an aggregator", name);
+}
+const Entry<PreAggregator>& find_pre_aggregator(std::string_view name) {
+  return find_entry(pre_aggregators(), "a pre-aggregator", name);
 }
 const Entry<NoiseModel>& find_noise(std::string_view name) {
   return find_entry(noises(), "a noise", name);

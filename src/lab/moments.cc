@@ -127,14 +127,16 @@ std::vector<EstimatorCase> read_estimators(Reader& reader) {
       EstimatorCase made{keys.text("label", name), std::string(entry.name), point.axes,
                          read_entry(keys, entry)};
       keys.finish();
-      const bool by_component = std::holds_alternative<Mean>(made.method) ||
-                                std::holds_alternative<Median>(made.method) ||
-                                std::holds_alternative<TrimmedMean>(made.method);
+      const bool by_component = std::visit(
+          []<class M>(const M&) {
+            return requires { M::by_component; };
+          },
+          made.method);
       if (!by_component)
-        keys.fail(
-            item,
-            fmt::format("'{}' is not an estimator of numbers; mean, median and trimmed-mean are.",
-                        name));
+        keys.fail(item,
+                  fmt::format("'{}' is not an estimator of numbers; mean, median, trimmed-mean and "
+                              "meamed are.",
+                              name));
       names.add(reader, item, made.label, made.axes);
       estimators.push_back(std::move(made));
     }

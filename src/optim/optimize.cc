@@ -15,9 +15,11 @@ namespace {
 constexpr double kLargest = std::numeric_limits<double>::max();
 
 // m <- the estimate; components that no gradient has stay as they were.
-void estimate_from(const SampleMethod& estimator, const Rows<double>& gradients,
+void estimate_from(const Rule& estimator, const Rows<double>& gradients, std::uint64_t round,
                    std::vector<double>& m) {
-  const SampleOptions<double> robust{.non_finite = NonFinite::robust};
+  const std::vector<double> centre = keeps_center(estimator) ? m : std::vector<double>();
+  const SampleOptions<double> robust{
+      .center = centre, .non_finite = NonFinite::robust, .round = round};
   // aggregate() leaves m as it was where a component has no observation, unless there is a lot.
   constexpr std::size_t kLeftAlone = std::size_t{1} << 17;
   std::vector<double> before;
@@ -98,11 +100,12 @@ void Optimizer::step(std::span<double> w, double eta, const Rows<double>& gradie
   const auto& sample = std::get<SampleGradient>(method_);
   if (sample.inexact > 0) {
     approach(sample, gradients);
-  } else if (sample.n == 1 && std::holds_alternative<Mean>(sample.estimator)) {
+  } else if (sample.n == 1 && sample.estimator.before.empty() &&
+             std::holds_alternative<Mean>(sample.estimator.method)) {
     for (std::size_t j = 0; j < g.size(); ++j)
       if (!std::isnan(g[j])) m_[j] = std::clamp(g[j], -kLargest, kLargest);
   } else {
-    estimate_from(sample.estimator, gradients, m_);
+    estimate_from(sample.estimator, gradients, steps_, m_);
   }
   const std::span<const double> m = estimate();
   for (std::size_t j = 0; j < w.size(); ++j) w[j] -= eta * m[j];

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <deque>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -27,7 +29,12 @@ Parameter parameter_of(const std::vector<Parameter>& all, std::string_view name)
 }
 
 // The distance whose minimum over a sample is the estimator, where there is one.
-AnyDistance distance_of(const SampleMethod& method) {
+AnyDistance distance_of(const Rule& rule) {
+  const SampleMethod& method = rule.method;
+  if (!rule.before.empty())
+    throw Error("inexact", "above 0",
+                "a rule of several parts does not minimise a distance, so it is only computed "
+                "exactly");
   if (std::holds_alternative<Mean>(method)) return Squared{};
   if (std::holds_alternative<Median>(method)) return L1{};
   if (std::holds_alternative<GeometricMedian>(method)) return L2{};
@@ -48,7 +55,7 @@ Entry<GradientMethod> online_entry(const Entry<OnlineMethod>& from) {
   return entry;
 }
 
-Entry<GradientMethod> sample_entry(const Entry<SampleMethod>& from) {
+Entry<GradientMethod> sample_entry(const Entry<Rule>& from) {
   const auto of_sample = [](std::string_view name) { return keep("smgd-" + std::string(name)); };
   Entry<GradientMethod> entry{of_sample(from.name),
                               {},
@@ -134,7 +141,7 @@ std::vector<Entry<GradientMethod>> make_optimizers() {
       adam_entry(),
       median_adam_entry()};
   for (const auto& method : online_methods()) entries.push_back(online_entry(method));
-  for (const auto& method : sample_methods()) entries.push_back(sample_entry(method));
+  for (const auto& rule : rules()) entries.push_back(sample_entry(rule));
   return entries;
 }
 
@@ -150,6 +157,18 @@ std::span<const Entry<GradientMethod>> optimizers() {
 }
 
 const Entry<GradientMethod>& find_optimizer(std::string_view name) {
+  constexpr std::string_view kSample = "smgd-";
+  if (name.starts_with(kSample) && parts_of(name).size() > 1) {
+    static std::mutex mutex;
+    static std::map<std::string, Entry<GradientMethod>, std::less<>> composed;
+    const std::lock_guard lock(mutex);
+    auto found = composed.find(name);
+    if (found == composed.end()) {
+      const Entry<Rule>& rule = find_rule(name.substr(kSample.size()));
+      found = composed.emplace(name, sample_entry(rule)).first;
+    }
+    return found->second;
+  }
   return find_entry(optimizers(), "a method", name);
 }
 

@@ -71,6 +71,8 @@ TEST(Description, EveryParameterOfEveryMethodArrives) {
   check_parameters(distances());
   check_parameters(online_methods());
   check_parameters(sample_methods());
+  check_parameters(rules());
+  check_parameters(pre_aggregators());
   check_parameters(noises());
 }
 
@@ -89,6 +91,8 @@ void check_defaults(std::span<const Entry<Variant>> entries, std::index_sequence
 TEST(Description, DefaultsAreThoseOfTheStructs) {
   check_defaults<SampleMethod>(sample_methods(),
                                std::make_index_sequence<std::variant_size_v<SampleMethod>>());
+  check_defaults<PreAggregator>(pre_aggregators(),
+                                std::make_index_sequence<std::variant_size_v<PreAggregator>>());
   check_defaults<NoiseModel>(noises(), std::make_index_sequence<std::variant_size_v<NoiseModel>>());
   EXPECT_EQ(describe(find_online_method("vclip").make({})), describe(ProximalPoint{L2{}}));
   EXPECT_EQ(describe(find_online_method("huber").make({})), describe(ProximalPoint{Huber{}}));

@@ -45,6 +45,8 @@ TEST(Registry, EveryEntryCanBeMade) {
   check_table(distances());
   check_table(online_methods());
   check_table(sample_methods());
+  check_table(rules());
+  check_table(pre_aggregators());
   check_table(noises());
 }
 
@@ -64,7 +66,7 @@ TEST(Registry, SentencesThatHelp) {
   EXPECT_EQ(message_of([] {
               return find_sample_method("trimmed-mean").make({{"f", 1.5}});
             }),
-            "f is 1.5; it must satisfy 0 <= f <= 1e+09, a whole number.");
+            "f is 1.5; it must satisfy 0 <= f <= 1e+09, a whole number, or auto.");
   EXPECT_EQ(message_of([] {
               return find_noise("stable").make({{"alpha", 1}, {"form", 2}});
             }),

@@ -40,7 +40,7 @@ struct Result {
 };
 
 template <class T>
-Result<T> run(const SampleMethod& method, const Matrix<T>& data, SampleOptions<T> options = {}) {
+Result<T> run(const Rule& method, const Matrix<T>& data, SampleOptions<T> options = {}) {
   Result<T> result{std::vector<T>(data.d), {}};
   result.info = aggregate<T>(method, data.rows(), result.m, options);
   return result;

@@ -302,13 +302,36 @@ TEST(Optimizers, MedianAdam) {
   });
 }
 
+// Rules of several parts too, and a shuffle is another one in every step.
+TEST(Optimizers, SampleDescentUsesRulesOfSeveralParts) {
+  for (const char* const text : {"nnm+median:f=1", "arc:f=1+bucketing:bucket=3:seed=5+mean",
+                                 "clip:clip=0.5+centered-clipping:iterations=3"}) {
+    const MethodText given = parse_method_text(text);
+    const Entry<GradientMethod>& entry = find_optimizer("smgd-" + given.name);
+    ParameterValues values = read_parameters(entry.name, entry.parameters, given.parameters);
+    values["n"] = 8;
+    std::vector<double> m(6);
+    std::uint64_t step = 0;
+    expect_same_steps(entry.make(values), 0, [&](const Gradients& g) {
+      std::vector<double> rows;
+      for (const auto& row : g) rows.insert(rows.end(), row.begin(), row.end());
+      const std::vector<double> before = m;
+      SampleOptions<double> options{.round = ++step};
+      if (keeps_center(make_rule(text))) options.center = before;
+      aggregate(make_rule(text), Rows<double>(rows.data(), g.size(), 6), std::span(m), options);
+      return m;
+    });
+  }
+  EXPECT_THROW((void)find_optimizer("smgd-median+nnm"), Error);
+}
+
 // smgd-NAME steps along what aggregate() says of its gradients, whatever the estimator.
 TEST(Optimizers, SampleDescentUsesTheSampleEstimators) {
-  for (const auto& entry : sample_methods()) {
+  for (const auto& entry : rules()) {
     ParameterValues values;
     for (const Parameter& parameter : entry.parameters)
       if (parameter.required()) values.emplace(parameter.name, 3);
-    const SampleMethod estimator = entry.make(values);
+    const Rule estimator = entry.make(values);
     for (const double n : {1.0, 3.0, 8.0}) {
       try {
         validate(estimator, static_cast<std::size_t>(n));
@@ -317,11 +340,15 @@ TEST(Optimizers, SampleDescentUsesTheSampleEstimators) {
       }
       ParameterValues with_n = values;
       with_n["n"] = n;
+      std::vector<double> m(6);
       expect_same_steps(
           make("smgd-" + std::string(entry.name), with_n), 0, [&](const Gradients& g) {
-            std::vector<double> rows, m(6);
+            std::vector<double> rows;
             for (const auto& row : g) rows.insert(rows.end(), row.begin(), row.end());
-            aggregate(estimator, Rows<double>(rows.data(), g.size(), 6), std::span(m));
+            SampleOptions<double> options;
+            const std::vector<double> before = m;
+            if (keeps_center(estimator)) options.center = before;
+            aggregate(estimator, Rows<double>(rows.data(), g.size(), 6), std::span(m), options);
             return m;
           });
     }

@@ -200,12 +200,12 @@ class MedianAdamOptions : public ChainedOptions<MedianAdamOptions>, public Onlin
 // approx-median-descent). The default is the componentwise median of 5.
 class SampleMedianSGDOptions : public ChainedOptions<SampleMedianSGDOptions> {
  public:
-  SampleMedianSGDOptions(double lr, SampleMethod method = Median{})  // NOLINT: as torch
+  SampleMedianSGDOptions(double lr, Rule method = Median{})  // NOLINT: as torch
       : method_(std::move(method)) {
     settings_.lr = lr;
   }
-  [[nodiscard]] const SampleMethod& method() const { return method_; }
-  SampleMedianSGDOptions& method(SampleMethod value) { return set(method_, value); }
+  [[nodiscard]] const Rule& method() const { return method_; }
+  SampleMedianSGDOptions& method(Rule value) { return set(method_, std::move(value)); }
   // Gradients per step; the same in all groups.
   [[nodiscard]] std::size_t n() const { return n_; }
   SampleMedianSGDOptions& n(std::size_t value) { return set(n_, value); }
@@ -214,7 +214,7 @@ class SampleMedianSGDOptions : public ChainedOptions<SampleMedianSGDOptions> {
   void validate() const override;
 
  private:
-  SampleMethod method_;
+  Rule method_;
   std::size_t n_ = 5;
 };
 

@@ -7,34 +7,19 @@
 
 #include "base/text.h"
 #include "core/sample/estimators.h"
+#include "core/sample/plan.h"
 #include "medgrad/error.h"
 #include "medgrad/sample.h"
 
 namespace medgrad {
 namespace {
 
-// "f is 3; with 4 rows it must be at most 1."
-void check_rows(const char* name, std::size_t value, std::size_t most, std::size_t n) {
-  if (value <= most) return;
-  throw Error(name, std::to_string(value),
-              "with " + std::to_string(n) + (n == 1 ? " row" : " rows") + " it must be at most " +
-                  std::to_string(most));
-}
-
-// Is it worth sorting the rows? For estimators that iterate: rounding would take them different
-// ways, and where rows are nearly on a line, far apart.
-bool ignores_order(const SampleMethod& method) {
-  const LpMedian* const lp = std::get_if<LpMedian>(&method);
-  return std::holds_alternative<GeometricMedian>(method) ||
-         std::holds_alternative<HuberLocation>(method) || (lp != nullptr && lp->p > 1);
-}
-
 template <Real T>
-estimators::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, std::span<T> out,
+estimators::Input<T> checked(const Rule& rule, const Rows<T>& rows, std::span<T> out,
                              const SampleOptions<T>& options) {
   const std::size_t n = rows.n(), d = rows.d();
   if (n == 0) throw Error("There are no rows; an estimate needs at least one.");
-  validate(method, n);
+  validate(rule, n);
   if (out.size() != d) {
     throw Error("The result has room for " + std::to_string(out.size()) +
                 " entries; the rows have " + std::to_string(d) + ".");
@@ -58,7 +43,7 @@ estimators::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, st
   input.objective = options.objective;
   input.weights.assign(n, 1.0);
   if (!options.weights.empty()) {
-    if (!takes_weights(method)) throw Error("This estimator takes no weights.");
+    if (!takes_weights(rule)) throw Error("This estimator takes no weights.");
     if (options.weights.size() != n) {
       throw Error("There are " + std::to_string(options.weights.size()) + " weights for " +
                   std::to_string(n) + " rows.");
@@ -74,14 +59,21 @@ estimators::Input<T> checked(const SampleMethod& method, const Rows<T>& rows, st
     }
   }
   estimators::normalise_weights(input);
-  if (ignores_order(method)) estimators::sort_rows(input);
+  if (rule.before.empty() && estimators::ignores_order(rule.method)) estimators::sort_rows(input);
   return input;
 }
 
 }  // namespace
 
-bool takes_weights(const SampleMethod& method) {
-  return std::visit([](const auto& m) { return m.takes_weights(); }, method);
+bool estimators::ignores_order(const SampleMethod& method) {
+  const LpMedian* const lp = std::get_if<LpMedian>(&method);
+  return std::holds_alternative<GeometricMedian>(method) ||
+         std::holds_alternative<HuberLocation>(method) || (lp != nullptr && lp->p > 1);
+}
+
+bool takes_weights(const Rule& rule) {
+  return rule.before.empty() &&
+         std::visit([](const auto& m) { return m.takes_weights(); }, rule.method);
 }
 
 std::string_view name(Stop stop) {
@@ -100,18 +92,16 @@ std::string_view name(Stop stop) {
   return "unknown";
 }
 
-void validate(const SampleMethod& method, std::size_t n) {
-  std::visit(
-      [n](const auto& m) {
-        check_fields(m);
-        if constexpr (requires { m.check(n); }) m.check(n);
-      },
-      method);
-}
-
-void MedianOfMeans::check(std::size_t n) const { check_rows("blocks", blocks, n, n); }
-void TrimmedMean::check(std::size_t n) const {
-  if (n > 0) check_rows("f", f, (n - 1) / 2, n);
+void validate(const Rule& rule, std::size_t n) {
+  const auto check = [&n]<class M>(const M& m) {
+    check_fields(m);
+    if constexpr (requires { m.check(n); }) m.check(n);
+  };
+  for (const PreAggregator& part : rule.before) {
+    std::visit(check, part);
+    n = std::visit([n](const auto& p) { return p.rows_after(n); }, part);
+  }
+  std::visit(check, rule.method);
 }
 
 template <Real T>
@@ -147,19 +137,44 @@ SampleInfo TrimmedMean::estimate(const estimators::Input<T>& in, std::span<T> ou
   return estimators::trimmed_mean(f, in, out);
 }
 
+template SampleInfo Mean::estimate(const estimators::Input<float>&, std::span<float>) const;
+template SampleInfo Mean::estimate(const estimators::Input<double>&, std::span<double>) const;
+template SampleInfo Median::estimate(const estimators::Input<float>&, std::span<float>) const;
+template SampleInfo Median::estimate(const estimators::Input<double>&, std::span<double>) const;
+template SampleInfo GeometricMedian::estimate(const estimators::Input<float>&,
+                                              std::span<float>) const;
+template SampleInfo GeometricMedian::estimate(const estimators::Input<double>&,
+                                              std::span<double>) const;
+template SampleInfo LpMedian::estimate(const estimators::Input<float>&, std::span<float>) const;
+template SampleInfo LpMedian::estimate(const estimators::Input<double>&, std::span<double>) const;
+template SampleInfo MedianOfMeans::estimate(const estimators::Input<float>&,
+                                            std::span<float>) const;
+template SampleInfo MedianOfMeans::estimate(const estimators::Input<double>&,
+                                            std::span<double>) const;
+template SampleInfo HuberLocation::estimate(const estimators::Input<float>&,
+                                            std::span<float>) const;
+template SampleInfo HuberLocation::estimate(const estimators::Input<double>&,
+                                            std::span<double>) const;
+template SampleInfo SampleClippedMean::estimate(const estimators::Input<float>&,
+                                                std::span<float>) const;
+template SampleInfo SampleClippedMean::estimate(const estimators::Input<double>&,
+                                                std::span<double>) const;
+template SampleInfo TrimmedMean::estimate(const estimators::Input<float>&, std::span<float>) const;
+template SampleInfo TrimmedMean::estimate(const estimators::Input<double>&,
+                                          std::span<double>) const;
+
 template <Real T>
-SampleInfo aggregate(const SampleMethod& method, const Rows<T>& rows,
-                     std::type_identity_t<std::span<T>> out,
+SampleInfo aggregate(const Rule& rule, const Rows<T>& rows, std::type_identity_t<std::span<T>> out,
                      const std::type_identity_t<SampleOptions<T>>& options) {
-  const estimators::Input<T> in = checked(method, rows, out, options);
-  SampleInfo info = std::visit([&](const auto& m) { return m.estimate(in, out); }, method);
+  const estimators::Input<T> in = checked(rule, rows, out, options);
+  SampleInfo info = estimators::run_rule(rule, in, out, options.round);
   info.objective = std::min(info.objective, std::numeric_limits<double>::max());
   return info;
 }
 
-template SampleInfo aggregate<float>(const SampleMethod&, const Rows<float>&, std::span<float>,
+template SampleInfo aggregate<float>(const Rule&, const Rows<float>&, std::span<float>,
                                      const SampleOptions<float>&);
-template SampleInfo aggregate<double>(const SampleMethod&, const Rows<double>&, std::span<double>,
+template SampleInfo aggregate<double>(const Rule&, const Rows<double>&, std::span<double>,
                                       const SampleOptions<double>&);
 
 }  // namespace medgrad

@@ -51,7 +51,7 @@ class Engine {
   // One step of all units along a robust centre of the rows' columns [from, from + d), which
   // `centre_of` writes to m; `seen` tells which parameters had a gradient at all.
   using Centre =
-      std::function<SampleInfo(const SampleMethod&, std::int64_t from, std::int64_t d, NonFinite)>;
+      std::function<SampleInfo(const Rule&, std::int64_t from, std::int64_t d, NonFinite)>;
   void take_samples(const std::vector<Unit>& units, const Tensor& rows, const Tensor& m,
                     const std::vector<bool>& seen, const Centre& centre_of);
 

@@ -82,7 +82,8 @@ std::unique_ptr<TrackingOptimizer> make_optimizer(const GradientMethod& method,
   if (sample.inexact > 0)
     throw Error("inexact sample estimators are not available as libtorch optimisers.");
   // One gradient as it comes: m = g in one pass, without a matrix of samples.
-  if (sample.n == 1 && std::holds_alternative<Mean>(sample.estimator))
+  if (sample.n == 1 && sample.estimator.before.empty() &&
+      std::holds_alternative<Mean>(sample.estimator.method))
     return std::make_unique<MedianSGD>(
         std::move(parameters), MedianSGDOptions(lr, Subgradient{Squared{}, 1}).start(Start::cold));
   return std::make_unique<SampleMedianSGD>(

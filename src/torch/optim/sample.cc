@@ -31,8 +31,8 @@ Tensor large(std::int64_t rows, std::int64_t columns, at::ScalarType type) {
 }
 
 template <Real T>
-SampleInfo centre(const SampleMethod& method, const Tensor& rows, const Tensor& out,
-                  NonFinite policy, ThreadPool* pool) {
+SampleInfo centre(const Rule& method, const Tensor& rows, const Tensor& out, NonFinite policy,
+                  ThreadPool* pool) {
   const auto n = static_cast<std::size_t>(rows.size(0)), d = static_cast<std::size_t>(rows.size(1));
   const Rows<T> view(rows.data_ptr<T>(), n, d, static_cast<std::size_t>(rows.stride(0)));
   return aggregate<T>(method, view, {out.data_ptr<T>(), d}, {.non_finite = policy, .pool = pool});
@@ -47,7 +47,7 @@ struct SampleMedianSGD::Samples {
   Tensor rows, m;          // n x d, d
   std::vector<bool> seen;  // per parameter, in the order of the units: did any sample have it?
 
-  [[nodiscard]] SampleInfo centre_of(const SampleMethod& method, std::int64_t from, std::int64_t d,
+  [[nodiscard]] SampleInfo centre_of(const Rule& method, std::int64_t from, std::int64_t d,
                                      NonFinite policy, ThreadPool* pool) const {
     const Tensor part = rows.narrow(1, from, d), out = m.narrow(0, from, d);
     return rows.scalar_type() == at::kDouble ? centre<double>(method, part, out, policy, pool)
@@ -146,7 +146,7 @@ Tensor SampleMedianSGD::step(LossClosure closure) {
   }
   engine().take_samples(
       s.units, s.rows, s.m, s.seen,
-      [&](const SampleMethod& method, std::int64_t from, std::int64_t d, NonFinite policy) {
+      [&](const Rule& method, std::int64_t from, std::int64_t d, NonFinite policy) {
         return s.centre_of(method, from, d, policy, engine().pool());
       });
   s.taken = 0;

@@ -1,0 +1,334 @@
+#include "core/sample/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/gram.h"
+#include "kernels/simd.h"
+
+namespace medgrad::estimators {
+namespace {
+
+template <class M>
+concept HasF = requires(M m) {
+  m.f;
+};
+
+// Rules with a plan of their own, whatever is before them.
+template <class M>
+concept Planned = requires(const M& m, const Points& p) {
+  plan(m, p);
+}
+&&!std::is_same_v<M, Mean> && !std::is_same_v<M, SampleClippedMean>;
+// Those that have one for points that are no longer the rows: for the rows there is a faster way.
+template <class M>
+concept PlannedMixed = requires(const M& m, const Points& p) {
+  plan(m, p);
+};
+
+template <class M>
+constexpr bool kClips =
+    std::is_same_v<M, CenteredClipping> || std::is_same_v<M, SampleClippedMean> ||
+    std::is_same_v<M, Clip> || std::is_same_v<M, Arc>;
+template <class M>
+constexpr bool kByComponent = requires {
+  M::by_component;
+};
+
+template <class Variant>
+bool wants_f(const Variant& part) {
+  return std::visit(
+      []<class M>(const M& m) {
+        if constexpr (HasF<M>) return m.f == kAutomatic;
+        return false;
+      },
+      part);
+}
+
+// Gives every part without a number for f the one that was found.
+template <class Variant>
+void set_f(Variant& part, std::size_t f) {
+  std::visit(
+      [f]<class M>(M& m) {
+        if constexpr (HasF<M>) m.f = m.f == kAutomatic ? f : m.f;
+      },
+      part);
+}
+
+template <class Variant>
+std::size_t bears(const Variant& part, std::size_t n) {
+  return std::visit(
+      [n]<class M>(const M& m) {
+        if constexpr (HasF<M>) return m.f == kAutomatic ? M::bears(n) : n;
+        return n;
+      },
+      part);
+}
+
+bool wants_f(const Rule& rule) {
+  return wants_f(rule.method) || std::any_of(rule.before.begin(), rule.before.end(),
+                                             [](const auto& part) { return wants_f(part); });
+}
+
+// The rule with f = auto replaced by what the points say, and as many as all parts can bear.
+std::size_t find_f(Rule& rule, const Points& points) {
+  std::size_t f = count_outliers(points), n = points.size();
+  for (const PreAggregator& part : rule.before) {
+    f = std::min(f, bears(part, n));
+    n = std::visit([n](const auto& p) { return p.rows_after(n); }, part);
+  }
+  f = std::min(f, bears(rule.method, n));
+  for (PreAggregator& part : rule.before) set_f(part, f);
+  set_f(rule.method, f);
+  return f;
+}
+
+bool clips(const PreAggregator& part) {
+  return std::visit([]<class M>(const M&) { return kClips<M>; }, part);
+}
+bool clips(const SampleMethod& method) {
+  return std::visit([]<class M>(const M&) { return kClips<M>; }, method);
+}
+// Does a method, with something before it, work on inner products?
+bool planned_mixed(const SampleMethod& method) {
+  return std::visit([]<class M>(const M&) { return PlannedMixed<M> && !std::is_same_v<M, Mean>; },
+                    method);
+}
+bool planned(const SampleMethod& method) {
+  return std::visit([]<class M>(const M&) { return Planned<M>; }, method);
+}
+
+// Writes combination of the rows in a block.
+template <Real T>
+class Combiner {
+ public:
+  Combiner(const Input<T>& input, bool origin)
+      : input_(&input), origin_(origin), rows_(input.n + (origin ? 1 : 0)) {}
+
+  void load(const Block<T>& block, std::size_t begin) {
+    std::copy_n(block.rows(), input_->n, rows_.begin());
+    if (origin_) rows_[input_->n] = input_->center.empty() ? zero_ : input_->center.data() + begin;
+  }
+  void write(const Combination& c, std::size_t count, T* out) {
+    double sum[kBlock], unused[kernels::kLanes] = {};
+    kernels::combine<T>(rows_.data(), rows_.size(), count,
+                        c.anchor == Combination::kNone ? nullptr : rows_[c.anchor],
+                        c.coefficients.data(), c.scales.empty() ? nullptr : c.scales.data(), sum,
+                        out, unused);
+    for (std::size_t j = 0; j < count; ++j) out[j] = clamp_to_finite(out[j]);
+  }
+
+ private:
+  const Input<T>* input_;
+  bool origin_;
+  SmallVector<const T*, 16> rows_;
+  T zero_[kBlock] = {};
+};
+
+template <Real T>
+Count write_result(const RulePlan& plan, const Input<T>& input, std::span<T> out) {
+  return for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t, auto&& walk) {
+    Combiner<T> combiner(input, plan.origin);
+    walk([&](Block<T>& block, std::size_t begin, std::size_t) {
+      combiner.load(block, begin);
+      combiner.write(plan.rows.front(), block.count(), &out[begin]);
+    });
+  });
+}
+
+// The mixed rows by themselves, as input of an estimator.
+template <Real T>
+Input<T> input_of(std::size_t n, std::size_t d, const T* rows, std::size_t stride) {
+  Input<T> mixed;
+  mixed.n = n;
+  mixed.d = d;
+  mixed.rows.resize(n);
+  for (std::size_t i = 0; i < n; ++i) mixed.rows[i] = rows + i * stride;
+  mixed.weights.assign(n, 1.0);
+  mixed.total = static_cast<double>(n);
+  return mixed;
+}
+
+template <Real T, class M>
+SampleInfo estimate_by_component(const M& method, const RulePlan& plan, const Input<T>& input,
+                                 std::span<T> out) {
+  const std::size_t n = plan.rows.size();
+  // Enough columns at once to be worth the estimator's preparations, in the second-level cache.
+  const std::size_t fits = (std::size_t{1} << 18) / (n * sizeof(T)) / kBlock * kBlock;
+  const std::size_t width = std::clamp<std::size_t>(fits, kBlock, 16 * kBlock);
+  const Chunks chunks = chunks_for(input.d);
+  std::vector<Count> seen(chunks.count);
+  check_small(input);
+  for_each(input.pool, chunks.count, [&](std::size_t c) {
+    Block<T> block(input);
+    Combiner<T> combiner(input, plan.origin);
+    std::vector<T> tile(n * width);
+    for (std::size_t begin = chunks.begin(c); begin < chunks.end(c); begin += width) {
+      const std::size_t end = std::min(begin + width, chunks.end(c));
+      for (std::size_t at = begin; at < end; at += kBlock) {
+        block.load(at, std::min(at + kBlock, end));
+        combiner.load(block, at);
+        for (std::size_t i = 0; i < n; ++i)
+          combiner.write(plan.rows[i], block.count(), tile.data() + i * width + (at - begin));
+      }
+      (void)method.estimate(input_of<T>(n, end - begin, tile.data(), width),
+                            out.subspan(begin, end - begin));
+    }
+    seen[c] = block.seen();
+  });
+  SampleInfo info = plan.info;
+  for (const Count& one : seen) {
+    info.nan += one.nan;
+    info.inf += one.inf;
+  }
+  return info;
+}
+
+// Estimators that need all of every row: the mixed rows are written down.
+template <Real T, class M>
+SampleInfo estimate_copied(const M& method, const RulePlan& plan, const Input<T>& input,
+                           std::span<T> out) {
+  const std::size_t n = plan.rows.size(), d = input.d;
+  std::vector<T> copy(n * d);
+  const Count seen =
+      for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t, auto&& walk) {
+        Combiner<T> combiner(input, plan.origin);
+        walk([&](Block<T>& block, std::size_t begin, std::size_t) {
+          combiner.load(block, begin);
+          for (std::size_t i = 0; i < n; ++i)
+            combiner.write(plan.rows[i], block.count(), copy.data() + i * d + begin);
+        });
+      });
+  Input<T> mixed = input_of<T>(n, d, copy.data(), d);
+  mixed.center = input.center;
+  mixed.pool = input.pool;
+  mixed.objective = input.objective;
+  if (ignores_order(SampleMethod(method))) sort_rows(mixed);
+  SampleInfo info = method.estimate(mixed, out);
+  info.nan = seen.nan;
+  info.inf = seen.inf;
+  info.f = plan.info.f;
+  return info;
+}
+
+}  // namespace
+
+bool needs_gram(const Rule& rule) {
+  const bool mixing = std::any_of(rule.before.begin(), rule.before.end(), [](const auto& part) {
+    return !std::holds_alternative<Bucketing>(part);
+  });
+  const bool last = rule.before.empty() ? planned(rule.method) : planned_mixed(rule.method);
+  return mixing || last || wants_f(rule);
+}
+
+bool needs_origin(const Rule& rule) {
+  const bool last = clips(rule.method) && (planned(rule.method) || !rule.before.empty());
+  return last || std::any_of(rule.before.begin(), rule.before.end(),
+                             [](const PreAggregator& part) { return clips(part); });
+}
+
+RulePlan make_plan(const Rule& given, std::size_t n, Gram gram, std::span<const double> weights,
+                   std::uint64_t round) {
+  Rule rule = given;
+  RulePlan made;
+  made.origin = gram.origin;
+  if (gram.points == 0) gram.points = n;
+  Points points(std::move(gram));
+  if (wants_f(rule)) {
+    made.info.f = find_f(rule, points);
+    validate(rule, n);  // a subset rule may have too many to try
+  }
+  for (std::size_t i = 0; i < rule.before.size(); ++i) {
+    const Rule rest({rule.before.begin() + static_cast<std::ptrdiff_t>(i) + 1, rule.before.end()},
+                    rule.method);
+    const bool products = needs_gram(rest) || planned_mixed(rule.method);
+    std::visit(
+        [&](const auto& part) {
+          const std::size_t after = part.rows_after(points.size());
+          points.mix(after, mixing(part, points, round + (std::uint64_t{i} << 32)), products);
+        },
+        rule.before[i]);
+    made.mixed = true;
+  }
+  std::visit(
+      [&]<class M>(const M& method) {
+        const auto finish = [&](const Plan& plan) {
+          made.done = true;
+          made.rows = {combination_of(points, plan.coefficients)};
+          made.info.iterations = plan.iterations;
+          made.info.stop = plan.stop;
+        };
+        if constexpr (std::is_same_v<M, CenteredClipping>) {
+          finish(plan(method, points, made.mixed ? std::span<const double>{} : weights));
+        } else if constexpr (Planned<M>) {
+          finish(plan(method, points));
+        } else if constexpr (PlannedMixed<M>) {
+          if (made.mixed) finish(plan(method, points));
+        }
+      },
+      rule.method);
+  if (made.mixed && !made.done) {
+    std::vector<double> one(points.all());
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      one[i] = 1;
+      made.rows.push_back(combination_of(points, one));
+      one[i] = 0;
+    }
+  }
+  made.method = rule.method;
+  return made;
+}
+
+template <Real T>
+SampleInfo carry_out(const RulePlan& plan, const Input<T>& input, std::span<T> out) {
+  if (plan.done) {
+    SampleInfo info = plan.info;
+    const Count seen = write_result(plan, input, out);
+    info.nan = seen.nan;
+    info.inf = seen.inf;
+    return info;
+  }
+  return std::visit(
+      [&]<class M>(const M& method) {
+        if (!plan.mixed) {
+          SampleInfo info = method.estimate(input, out);
+          info.f = plan.info.f;
+          return info;
+        }
+        if constexpr (kByComponent<M>) {
+          return estimate_by_component(method, plan, input, out);
+        } else {
+          return estimate_copied(method, plan, input, out);
+        }
+      },
+      plan.method);
+}
+
+template <Real T>
+SampleInfo run_rule(const Rule& rule, const Input<T>& input, std::span<T> out,
+                    std::uint64_t round) {
+  Gram gram;
+  if (needs_gram(rule)) gram = gram_of(input, needs_origin(rule));
+  return carry_out(make_plan(rule, input.n, std::move(gram), input.weights, round), input, out);
+}
+
+template SampleInfo carry_out(const RulePlan&, const Input<float>&, std::span<float>);
+template SampleInfo carry_out(const RulePlan&, const Input<double>&, std::span<double>);
+template SampleInfo run_rule(const Rule&, const Input<float>&, std::span<float>, std::uint64_t);
+template SampleInfo run_rule(const Rule&, const Input<double>&, std::span<double>, std::uint64_t);
+
+}  // namespace medgrad::estimators
+
+namespace medgrad {
+
+bool takes_center(const Rule& rule) {
+  return estimators::clips(rule.method) ||
+         std::any_of(rule.before.begin(), rule.before.end(),
+                     [](const PreAggregator& part) { return estimators::clips(part); });
+}
+
+bool keeps_center(const Rule& rule) {
+  return std::holds_alternative<CenteredClipping>(rule.method);
+}
+
+}  // namespace medgrad

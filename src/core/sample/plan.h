@@ -1,0 +1,158 @@
+// Rules on whole rows as plans: from the Gram matrix to coefficients of the rows, and from those to
+// the result, column by column.
+//
+//     data -> Gram -> Points -> (mixing)* -> Plan -> result
+//
+// The first and the last step read the data; what is between knows nothing but inner products. So
+// parts of the data can be in different places: inner products are added up (inner_products.h), everyone
+// makes the same plan, and carries it out on the columns that are theirs, with the same bits as if
+// all were in one place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/sample/inner_products.h"
+#include "core/sample/input.h"
+#include "medgrad/sample.h"
+
+namespace medgrad::estimators {
+
+// A length or its square that may be outside the range of doubles: value 2^exponent.
+struct Scaled {
+  double value = 0;
+  int exponent = 0;
+};
+
+// n points that are affine combinations of the rows and the origin, and their inner products.
+// At first they are the rows themselves.
+class Points {
+ public:
+  explicit Points(Gram gram)
+      : gram_(std::move(gram)),
+        rows_(gram_.points),
+        measured_(!gram_.g.empty()),
+        own_(gram_.exponents) {}
+
+  [[nodiscard]] std::size_t size() const { return gram_.rows(); }
+  // With the origin, the last one, if there is one.
+  [[nodiscard]] std::size_t all() const { return gram_.points; }
+  [[nodiscard]] const Gram& gram() const { return gram_; }
+
+  // |y_i - y_k|.
+  [[nodiscard]] Scaled distance(std::size_t i, std::size_t k) const;
+  // All |y_i - y_k|^2, size() x size(), in one unit: the size of half of the points. Beyond 2^490
+  // units distances hardly grow, but keep their order.
+  [[nodiscard]] std::vector<double> squared_distances() const;
+  // |y_i| in one unit, in the same way: distances to the componentwise median.
+  [[nodiscard]] std::vector<double> lengths() const;
+
+  // Replaces the points by the combinations in the rows of m, a matrix of n x all() whose rows add
+  // up to 1. The origin stays. Without `products` there are no inner products after it: where only
+  // columns follow, they are not needed.
+  void mix(std::size_t n, std::span<const double> m, bool products = true);
+
+  // The combination sum_i c_i y_i (c of length all()) in terms of the rows and the origin: the
+  // coefficients of (x_k - a) 2^-e_k, e_k as in the first Gram matrix, a any point.
+  [[nodiscard]] std::vector<double> combination(std::span<const double> c) const;
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] const std::vector<int>& row_exponents() const { return own_; }
+  // Were there inner products at first? Else nothing is known of the sizes of the rows.
+  [[nodiscard]] bool measured() const { return measured_; }
+
+ private:
+  [[nodiscard]] int unit() const;
+  [[nodiscard]] Scaled squared_distance(std::size_t i, std::size_t k) const;
+
+  Gram gram_;         // of the points; exponents are those of the points
+  std::size_t rows_;  // with the origin
+  bool measured_;
+  std::vector<int> own_;  // exponents of the rows
+  std::vector<double>
+      mixture_;  // all() x rows_, in units of the exponents of both; empty: identity
+};
+
+struct Plan {
+  std::vector<double> coefficients;  // of the points (Points::all() of them), adding up to 1
+  int iterations = 0;
+  Stop stop = Stop::closed_form;
+};
+
+// ---- Rules: from points to coefficients ---------------------------------------------------------
+
+// `weights` are those of the rows, for rules that take them.
+[[nodiscard]] Plan plan(const Krum& rule, const Points& points);
+[[nodiscard]] Plan plan(const MultiKrum& rule, const Points& points);
+[[nodiscard]] Plan plan(const Monna& rule, const Points& points);
+[[nodiscard]] Plan plan(const Mda& rule, const Points& points);
+[[nodiscard]] Plan plan(const Smea& rule, const Points& points);
+[[nodiscard]] Plan plan(const Caf& rule, const Points& points);
+[[nodiscard]] Plan plan(const CenteredClipping& rule, const Points& points,
+                        std::span<const double> weights = {});
+// Of points that are no longer the rows.
+[[nodiscard]] Plan plan(const Mean& rule, const Points& points);
+[[nodiscard]] Plan plan(const SampleClippedMean& rule, const Points& points);
+
+// ---- Pre-aggregators: from points to a mixing matrix --------------------------------------------
+
+// n x points.all(), n being rows_after(points.size()). `round` is for those that are random.
+using Mixing = std::vector<double>;
+[[nodiscard]] Mixing mixing(const Nnm& part, const Points& points, std::uint64_t round);
+[[nodiscard]] Mixing mixing(const Bucketing& part, const Points& points, std::uint64_t round);
+[[nodiscard]] Mixing mixing(const Clip& part, const Points& points, std::uint64_t round);
+[[nodiscard]] Mixing mixing(const Arc& part, const Points& points, std::uint64_t round);
+
+// ---- f = auto -----------------------------------------------------------------------------------
+
+// The number of outliers, as rules.h says.
+[[nodiscard]] std::size_t count_outliers(const Points& points);
+
+// ---- Carrying a plan out ------------------------------------------------------------------------
+
+// A vector as a combination of rows: a + sum_k coefficients_k (x_k - a) scales_k, where x_k are the
+// rows and, where there is one, the origin after them, and a is the one of number `anchor` (0 for
+// kNone, where nothing is known of the sizes of the rows).
+struct Combination {
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::vector<double> coefficients;
+  std::vector<double> scales;  // powers of two; empty where none are needed
+  std::size_t anchor = 0;
+};
+[[nodiscard]] Combination combination_of(const Points& points, std::span<const double> c);
+
+// A rule whose decisions about whole rows have been made: what is left is a matter of columns.
+struct RulePlan {
+  bool origin = false;
+  bool mixed = false;             // else the rows are as they came
+  std::vector<Combination> rows;  // those that the method gets; if it is done, the result
+  bool done = false;
+  SampleMethod method;  // f found
+  SampleInfo info;
+};
+
+// Does the rule need inner products, and the origin among the points?
+[[nodiscard]] bool needs_gram(const Rule& rule);
+[[nodiscard]] bool needs_origin(const Rule& rule);
+
+// `gram` may be empty where the rule needs none. `weights` as in Input; `round` as in
+// SampleOptions.
+[[nodiscard]] RulePlan make_plan(const Rule& rule, std::size_t n, Gram gram,
+                                 std::span<const double> weights, std::uint64_t round);
+
+// The result in the columns of the input, which may be a slice of all.
+template <Real T>
+[[nodiscard]] SampleInfo carry_out(const RulePlan& plan, const Input<T>& input, std::span<T> out);
+
+// Is the order of the rows to make no difference to the bits? For estimators that iterate: rounding
+// would take them different ways, and where rows are nearly on a line, far apart.
+[[nodiscard]] bool ignores_order(const SampleMethod& method);
+
+// All of it.
+template <Real T>
+[[nodiscard]] SampleInfo run_rule(const Rule& rule, const Input<T>& input, std::span<T> out,
+                                  std::uint64_t round = 0);
+
+}  // namespace medgrad::estimators
