@@ -11,10 +11,10 @@
 // estimate from the data, for where f is not known: with r_i the distance of row i to the
 // componentwise median, R the median of the r_i and S = 1.4826 times the median of |r_i - R|,
 //
-//     f = #{i: r_i > R + 5 S and r_i > 3/2 R},   no more than what the rule can bear.
+//     f = #{i: r_i > R + 5 (1 + 3/sqrt n) S and r_i > 3/2 R},   at most what the rule can bear.
 //
-// For clean Gaussian rows it is 0, but for one in a few dozen samples; it sees rows that are far
-// away, not liars that stay within the crowd.
+// For clean Gaussian rows that is 0 but in one of a hundred samples (one of thirty for five
+// numbers); it sees rows that are far away, not liars that stay within the crowd.
 #pragma once
 
 #include <cstddef>

@@ -72,9 +72,8 @@ double Reader::number(const Parameter& parameter) {
     double x = 0;
     if (const bool* truth = found.truth(); truth != nullptr && parameter.words.size() == 2) {
       x = *truth ? 1 : 0;
-    } else if (found.text() != nullptr &&
-               (parameter.words.size() > 0 || parameter.range.automatic ||
-                *found.text() == "inf")) {
+    } else if (found.text() != nullptr && (parameter.words.size() > 0 ||
+                                           parameter.range.automatic || *found.text() == "inf")) {
       x = parameter.read(*found.text());
     } else {
       x = number(parameter.name);

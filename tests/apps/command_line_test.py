@@ -30,7 +30,7 @@ class Everything(CommandTest):
 
     def test_list(self):
         everything = json.loads(self.good("list", "--format", "json"))
-        self.assertEqual(list(everything), ["methods", "distances", "aggregators", "noises",
+        self.assertEqual(list(everything), ["methods", "distances", "aggregators", "pre-aggregators", "noises",
                                             "optimizers", "schedules", "experiments", "tasks"])
         for kind, entries in everything.items():
             text = self.good("list", kind).decode()

@@ -4,9 +4,9 @@
 //     data -> Gram -> Points -> (mixing)* -> Plan -> result
 //
 // The first and the last step read the data; what is between knows nothing but inner products. So
-// parts of the data can be in different places: inner products are added up (inner_products.h), everyone
-// makes the same plan, and carries it out on the columns that are theirs, with the same bits as if
-// all were in one place.
+// parts of the data can be in different places: inner products are added up (inner_products.h),
+// everyone makes the same plan, and carries it out on the columns that are theirs, with the same
+// bits as if all were in one place.
 #pragma once
 
 #include <cstddef>

@@ -18,8 +18,7 @@ int half_exponent(double square) { return std::ilogb(square) >> 1; }
 double in_units(Scaled square, int unit) {
   if (square.value == 0) return 0;
   const int exponent = std::ilogb(square.value) + square.exponent - 2 * unit;
-  if (exponent < 2 * kMostExponent)
-    return std::ldexp(square.value, square.exponent - 2 * unit);
+  if (exponent < 2 * kMostExponent) return std::ldexp(square.value, square.exponent - 2 * unit);
   const double digits = std::ldexp(square.value, -std::ilogb(square.value)) - 1;
   const double beyond = exponent - 2 * kMostExponent + digits;
   return 0x1p980 * (1 + beyond / 8192);
@@ -182,8 +181,10 @@ std::size_t count_outliers(const Points& points) {
   const double middle = median_of(std::span<double>(sorted));
   for (double& x : sorted) x = std::abs(x - middle);
   const double spread = 1.4826 * median_of(std::span<double>(sorted));
-  return static_cast<std::size_t>(std::count_if(
-      r.begin(), r.end(), [&](double x) { return x > middle + 5 * spread && x > 1.5 * middle; }));
+  const double slack = 5 * (1 + 3 / std::sqrt(static_cast<double>(r.size())));
+  return static_cast<std::size_t>(std::count_if(r.begin(), r.end(), [&](double x) {
+    return x > middle + slack * spread && x > 1.5 * middle;
+  }));
 }
 
 }  // namespace medgrad::estimators

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "core/sample/plan.h"
 #include "base/text.h"
+#include "core/sample/plan.h"
 #include "medgrad/error.h"
 #include "medgrad/pre_aggregators.h"
 

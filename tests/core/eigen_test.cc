@@ -1,0 +1,92 @@
+#include "core/sample/eigen.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace medgrad::estimators {
+namespace {
+
+// Q diag(values) Q' with Q a product of reflections.
+std::vector<double> with_eigenvalues(const std::vector<double>& values, unsigned seed) {
+  const std::size_t n = values.size();
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> gauss;
+  std::vector<double> a(n * n);
+  for (std::size_t i = 0; i < n; ++i) a[i * n + i] = values[i];
+  for (int round = 0; round < 3; ++round) {
+    std::vector<double> v(n), av(n);
+    double square = 0, product = 0;
+    for (double& x : v) {
+      x = gauss(random);
+      square += x * x;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < n; ++k) av[i] += a[i * n + k] * v[k];
+      product += v[i] * av[i];
+    }
+    // (I - 2 v v'/s) A (I - 2 v v'/s)
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < n; ++k)
+        a[i * n + k] += 4 * product / square / square * v[i] * v[k] -
+                        2 / square * (v[i] * av[k] + av[i] * v[k]);
+    }
+  }
+  return a;
+}
+
+double residual(const std::vector<double>& a, const EigenPair& pair) {
+  const std::size_t n = pair.vector.size();
+  double square = 0, length = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum = -pair.value * pair.vector[i];
+    for (std::size_t k = 0; k < n; ++k) sum += a[i * n + k] * pair.vector[k];
+    square += sum * sum;
+    length += pair.vector[i] * pair.vector[i];
+  }
+  EXPECT_NEAR(length, 1, 1e-13);
+  return std::sqrt(square);
+}
+
+TEST(Eigen, LargestOfKnownMatrices) {
+  for (const std::size_t n : {1u, 2u, 3u, 8u, 31u, 90u}) {
+    std::vector<double> values(n);
+    for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<double>(i * i) / 10 - 1;
+    const double largest = values.back();
+    const auto a = with_eigenvalues(values, static_cast<unsigned>(n));
+    const EigenPair pair = largest_eigenpair(n, a);
+    const double size = 1 + std::abs(largest);
+    EXPECT_NEAR(pair.value, largest, 1e-13 * size);
+    EXPECT_NEAR(largest_eigenvalue(n, a), largest, 1e-13 * size);
+    EXPECT_LE(residual(a, pair), 1e-12 * size) << n;
+    if (largest > 0) {
+      EXPECT_TRUE(has_eigenvalue_from(largest * (1 - 1e-12), n, a));
+      EXPECT_FALSE(has_eigenvalue_from(largest * (1 + 1e-12), n, a));
+    }
+  }
+}
+
+TEST(Eigen, AwkwardMatrices) {
+  EXPECT_EQ(largest_eigenvalue(0, {}), 0);
+  const std::vector<double> zero(9);
+  EXPECT_EQ(largest_eigenpair(3, zero).value, 0);
+  EXPECT_EQ(residual(zero, largest_eigenpair(3, zero)), 0);
+  // A double eigenvalue, the identity, rank one, next to a double one.
+  for (const std::vector<double>& values :
+       {std::vector<double>{1, 5, 5, 2}, {1, 1, 1, 1}, {0, 0, 0, 3}, {1, 5, 5 - 1e-13, 2}}) {
+    const auto a = with_eigenvalues(values, 4);
+    const EigenPair pair = largest_eigenpair(4, a);
+    EXPECT_NEAR(pair.value, *std::max_element(values.begin(), values.end()), 1e-13);
+    EXPECT_LE(residual(a, pair), 1e-13);
+  }
+  // Any size of entries.
+  for (const int power : {-1000, -500, 500, 1000}) {
+    auto a = with_eigenvalues({1, 2, 3}, 7);
+    for (double& x : a) x = std::ldexp(x, power);
+    EXPECT_NEAR(std::ldexp(largest_eigenvalue(3, a), -power), 3, 1e-14);
+  }
+}
+
+}  // namespace
+}  // namespace medgrad::estimators
