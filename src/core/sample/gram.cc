@@ -15,20 +15,21 @@ using kernels::pair_index;
 // in the cache, and are added up after each block.
 constexpr std::size_t kKeptLanes = 32;
 
-// The blocks of [0, d) in a few runs, each with its own sums: as many as fit into 64 MiB, and a
-// number that depends on n and d alone.
-struct Runs {
-  std::size_t blocks, count, slots;  // slots: doubles for each pair
-  Runs(std::size_t n, std::size_t d)
-      : blocks((d + kBlock - 1) / kBlock), slots(n <= kKeptLanes ? kLanes : 1) {
-    const std::size_t bytes = pair_index(n, 0) * slots * sizeof(double);
-    count = std::clamp<std::size_t>((std::size_t{64} << 20) / bytes, 1, 32);
-    count = std::min(count, n <= kKeptLanes ? (blocks + 63) / 64 : (blocks + 1) / 2);
-  }
-  [[nodiscard]] std::size_t begin(std::size_t run) const { return run * blocks / count; }
-};
-
 }  // namespace
+
+// As many as have room for their sums in 64 MiB.
+GramRuns::GramRuns(std::size_t points, std::size_t columns)
+    : d(columns),
+      blocks((columns + kBlock - 1) / kBlock),
+      slots(points <= kKeptLanes ? kLanes : 1) {
+  const std::size_t bytes = pair_index(points, 0) * slots * sizeof(double);
+  count = std::clamp<std::size_t>((std::size_t{64} << 20) / bytes, 1, 32);
+  count = std::min(count, points <= kKeptLanes ? (blocks + 63) / 64 : (blocks + 1) / 2);
+}
+
+std::size_t GramRuns::begin(std::size_t run) const {
+  return count == 0 ? 0 : std::min(run * blocks / count * kBlock, d);
+}
 
 template <Real T>
 std::vector<T> column_medians(const Input<T>& input) {
@@ -42,48 +43,66 @@ std::vector<T> column_medians(const Input<T>& input) {
 }
 
 template <Real T>
-GramMatrix gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
-  const std::size_t n = input.n, pairs = pair_index(n, 0);
-  const Runs runs(n, input.d);
-  const ColumnMedian<T> column_median(n);
-  const std::size_t room = pairs * runs.slots;
-  SmallVector<double, 256> sums(runs.count * room);
-  SmallVector<Count, 2> seen(runs.count);
-  for_each(input.pool, runs.count, [&](std::size_t run) {
+Count sum_runs(const Input<T>& input, const GramRuns& runs, std::size_t first, std::size_t last,
+               bool origin, const T* centre, const Scales& scales, double* sums) {
+  const std::size_t points = input.n + (origin ? 1 : 0), pairs = pair_index(points, 0);
+  const std::size_t padded =
+      (points + kernels::kGramRows - 1) / kernels::kGramRows * kernels::kGramRows;
+  const std::size_t start = runs.begin(first), width = block_width(input.d);
+  const ColumnMedian<T> column_median(input.n);
+  SmallVector<Count, 2> seen(last - first);
+  for_each(input.pool, last - first, [&](std::size_t at) {
     Block<T> block(input);
-    const std::size_t width = block_width(input.d);
-    const std::size_t rows = (n + kernels::kGramRows - 1) / kernels::kGramRows * kernels::kGramRows;
-    SmallVector<double, 256> tile(rows * width);
+    double* const to = sums + at * pairs;
+    SmallVector<double, 256> tile(padded * width), lanes(runs.slots == 1 ? 0 : pairs * kLanes);
+    SmallVector<const T*, 16> rows(points);
     T medians[kBlock];
-    for (std::size_t b = runs.begin(run); b < runs.begin(run + 1); ++b) {
-      const std::size_t begin = b * kBlock;
-      block.load(begin, std::min(begin + kBlock, input.d));
-      const T* c = centre == nullptr ? medians : centre + begin;
+    const T zero[kBlock] = {};
+    std::fill_n(to, pairs, 0.0);
+    const std::size_t end = runs.end(first + at) - start;
+    for (std::size_t begin = runs.begin(first + at) - start; begin < end; begin += kBlock) {
+      block.load(begin, std::min(begin + kBlock, end));
+      const T* const c = centre == nullptr ? medians : centre + begin;
       if (centre == nullptr) column_median(block.rows(), block.count(), medians, block.scratch());
-      kernels::centred_tile(block.rows(), n, block.count(), c,
+      std::copy_n(block.rows(), input.n, rows.begin());
+      if (origin) rows[input.n] = input.center.empty() ? zero : input.center.data() + begin;
+      kernels::centred_tile(rows.data(), points, block.count(), c,
                             scales.empty() ? nullptr : scales.data(), width, tile.data());
-      double* const to = sums.data() + run * room;
       if (runs.slots == 1) {
-        kernels::sum_gram(tile.data(), n, width, to);
+        kernels::sum_gram(tile.data(), points, width, to);
       } else {
-        kernels::add_gram(tile.data(), n, width, to);
+        kernels::add_gram(tile.data(), points, width, lanes.data());
       }
     }
-    seen[run] = block.seen();
+    for (std::size_t p = 0; p < pairs && runs.slots > 1; ++p)
+      to[p] = kernels::sum_lanes(lanes.data() + p * kLanes);
+    seen[at] = block.seen();
   });
+  Count all;
+  for (const Count& one : seen) all += one;
+  return all;
+}
+
+template <Real T>
+GramMatrix gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
+  const std::size_t pairs = pair_index(input.n, 0);
+  const GramRuns runs(input.n, input.d);
+  SmallVector<double, 256> sums(runs.count * pairs);
   GramMatrix gram;
+  gram.seen = sum_runs(input, runs, 0, runs.count, false, centre, scales, sums.data());
   gram.g.assign(pairs, 0.0);
   for (std::size_t run = 0; run < runs.count; ++run) {
-    const double* const from = sums.data() + run * room;
-    for (std::size_t p = 0; p < pairs; ++p)
-      gram.g[p] += runs.slots == 1 ? from[p] : kernels::sum_lanes(from + p * kLanes);
-    gram.seen += seen[run];
+    for (std::size_t p = 0; p < pairs; ++p) gram.g[p] += sums[run * pairs + p];
   }
   return gram;
 }
 
 template std::vector<float> column_medians(const Input<float>&);
 template std::vector<double> column_medians(const Input<double>&);
+template Count sum_runs(const Input<float>&, const GramRuns&, std::size_t, std::size_t, bool,
+                        const float*, const Scales&, double*);
+template Count sum_runs(const Input<double>&, const GramRuns&, std::size_t, std::size_t, bool,
+                        const double*, const Scales&, double*);
 template GramMatrix gram_matrix(const Input<float>&, const float*, const Scales&);
 template GramMatrix gram_matrix(const Input<double>&, const double*, const Scales&);
 

@@ -30,6 +30,25 @@ struct GramMatrix {
 template <Real T>
 [[nodiscard]] GramMatrix gram_matrix(const Input<T>& input, const T* centre, const Scales& scales);
 
+// The same in parts, which may be in different places: the columns are cut into runs whose number
+// depends on the number of points and d alone, and sums over runs are added in their order. Whoever
+// adds up all of them has the bits of gram_matrix.
+struct GramRuns {
+  std::size_t d, blocks, count;
+  std::size_t slots;  // doubles for each pair while a run is summed up
+  GramRuns(std::size_t points, std::size_t d);
+  [[nodiscard]] std::size_t begin(std::size_t run) const;  // its first column
+  [[nodiscard]] std::size_t end(std::size_t run) const { return begin(run + 1); }
+};
+
+// sums[(run - first) * pairs + pair] for the runs [first, last), pairs by kernels::pair_index.
+// `input` and `centre` have the columns from begin(first) on. With `origin` there is one more point
+// after the rows: the centre of the input, 0 where it has none.
+template <Real T>
+[[nodiscard]] Count sum_runs(const Input<T>& input, const GramRuns& runs, std::size_t first,
+                             std::size_t last, bool origin, const T* centre, const Scales& scales,
+                             double* sums);
+
 // The componentwise median of the rows, missing entries left out.
 template <Real T>
 [[nodiscard]] std::vector<T> column_medians(const Input<T>& input);

@@ -1,9 +1,10 @@
-// Inner products of all rows: what rules on whole rows are computed from.
+// Inner products of rows of any size: what rules on whole rows are computed from.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
+#include "core/sample/gram.h"
 #include "core/sample/input.h"
 #include "core/sample/norms.h"
 
@@ -29,26 +30,7 @@ struct Gram {
   [[nodiscard]] int exponent(std::size_t i) const { return exponents.empty() ? 0 : exponents[i]; }
 };
 
-// The columns are cut into runs whose number depends on the number of points and d alone, and sums
-// of runs are added in their order: whoever adds up all runs has the same bits, wherever each was
-// computed.
-struct GramRuns {
-  std::size_t d, blocks, count;
-  GramRuns(std::size_t points, std::size_t d);
-  [[nodiscard]] std::size_t begin(std::size_t run) const;  // its first column
-  [[nodiscard]] std::size_t end(std::size_t run) const { return begin(run + 1); }
-};
-
-// The inner products over the columns of runs [first, last): sums[(run - first) * pairs + pair],
-// the lower triangle by kernels::pair_index. `input` has the columns from begin(first) on, `centre`
-// the componentwise median there, or null to find it on the way; scales as for the kernels, one for
-// each point.
-template <Real T>
-[[nodiscard]] Count sum_runs(const Input<T>& input, const GramRuns& runs, std::size_t first,
-                             std::size_t last, bool origin, const T* centre, const Scales& scales,
-                             double* sums);
-
-// The matrix from the sums of all runs.
+// The matrix from the sums of all runs (sum_runs of gram.h) with the scales that they had.
 [[nodiscard]] Gram add_up(std::size_t points, bool origin, const GramRuns& runs,
                           std::span<const double> sums, const Scales& scales);
 
