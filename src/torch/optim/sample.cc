@@ -32,10 +32,14 @@ Tensor large(std::int64_t rows, std::int64_t columns, at::ScalarType type) {
 
 template <Real T>
 SampleInfo centre(const Rule& method, const Tensor& rows, const Tensor& out, NonFinite policy,
-                  ThreadPool* pool) {
+                  std::uint64_t round, ThreadPool* pool) {
   const auto n = static_cast<std::size_t>(rows.size(0)), d = static_cast<std::size_t>(rows.size(1));
   const Rows<T> view(rows.data_ptr<T>(), n, d, static_cast<std::size_t>(rows.stride(0)));
-  return aggregate<T>(method, view, {out.data_ptr<T>(), d}, {.non_finite = policy, .pool = pool});
+  const std::span<T> m(out.data_ptr<T>(), d);
+  std::vector<T> last;  // m is where the last step left it
+  if (keeps_center(method)) last.assign(m.begin(), m.end());
+  return aggregate<T>(method, view, m,
+                      {.center = last, .non_finite = policy, .pool = pool, .round = round});
 }
 
 }  // namespace
@@ -43,6 +47,7 @@ SampleInfo centre(const Rule& method, const Tensor& rows, const Tensor& out, Non
 // The gradients of a step so far. Units lie side by side, each a range of columns.
 struct SampleMedianSGD::Samples {
   std::size_t n = 0, taken = 0;
+  std::uint64_t steps = 0;
   std::vector<Unit> units;
   Tensor rows, m;          // n x d, d
   std::vector<bool> seen;  // per parameter, in the order of the units: did any sample have it?
@@ -50,8 +55,9 @@ struct SampleMedianSGD::Samples {
   [[nodiscard]] SampleInfo centre_of(const Rule& method, std::int64_t from, std::int64_t d,
                                      NonFinite policy, ThreadPool* pool) const {
     const Tensor part = rows.narrow(1, from, d), out = m.narrow(0, from, d);
-    return rows.scalar_type() == at::kDouble ? centre<double>(method, part, out, policy, pool)
-                                             : centre<float>(method, part, out, policy, pool);
+    return rows.scalar_type() == at::kDouble
+               ? centre<double>(method, part, out, policy, steps, pool)
+               : centre<float>(method, part, out, policy, steps, pool);
   }
 };
 
@@ -144,6 +150,7 @@ Tensor SampleMedianSGD::step(LossClosure closure) {
                     .append(" gradients of this step have been observed; call observe() after each "
                             "backward()."));
   }
+  ++s.steps;
   engine().take_samples(
       s.units, s.rows, s.m, s.seen,
       [&](const Rule& method, std::int64_t from, std::int64_t d, NonFinite policy) {
