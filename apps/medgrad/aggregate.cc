@@ -33,7 +33,8 @@ class Aggregate final : public Command {
     non_finite_.declare(options);
     options.value(
         "--stats", stats_, "FILE",
-        "write iterations, certified gap, objective and counts of NaN and infinities as JSON");
+        "write iterations, certified gap, objective and counts of NaN and infinities as JSON, and "
+        "for every row its distance to the result, its weight, and what was cut off or broken");
     output_.declare(options);
     output_.declare_header(options);
   }
@@ -68,11 +69,13 @@ class Aggregate final : public Command {
     const std::vector<double> weights = read_weights(n, notes);
     const std::vector<T> center = read_center<T>(d, notes);
     const auto pool = make_pool(common, n * d);
+    std::vector<RowReport> report;
     const SampleOptions<T> options{.weights = weights,
                                    .center = center,
                                    .non_finite = non_finite,
                                    .pool = pool.get(),
-                                   .objective = !stats_.empty()};
+                                   .objective = !stats_.empty(),
+                                   .report = stats_.empty() ? nullptr : &report};
     RowWriter writer = output_.open(matrix.columns(), source());
     std::optional<OutputFile> stats;
     if (!stats_.empty()) stats.emplace(stats_);
@@ -81,7 +84,7 @@ class Aggregate final : public Command {
     const SampleInfo info = aggregate_named(matrix, method, options, std::span<T>(result));
     writer.write(std::span<const T>(result));
     if (stats) {
-      stats->write(text_of(info, n, d));
+      stats->write(text_of(info, report, n, d));
       stats->commit();
     }
     writer.commit();
@@ -142,11 +145,24 @@ class Aggregate final : public Command {
     }
   }
 
-  [[nodiscard]] std::string text_of(const SampleInfo& info, std::size_t n, std::size_t d) const {
-    const nlohmann::ordered_json json = {
+  [[nodiscard]] std::string text_of(const SampleInfo& info, std::span<const RowReport> report,
+                                    std::size_t n, std::size_t d) const {
+    nlohmann::ordered_json json = {
         {"method", method_.entry().name},   {"n", n},          {"d", d},
         {"iterations", info.iterations},    {"gap", info.gap}, {"objective", info.objective},
         {"stop", medgrad::name(info.stop)}, {"nan", info.nan}, {"inf", info.inf}};
+    if (info.f != kAutomatic) json["f"] = info.f;
+    auto& rows = json["rows"] = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < report.size(); ++i) {  // JSON has null for what is not defined
+      const RowReport& one = report[i];
+      rows.push_back({{"row", i + 1},
+                      {"distance", one.distance},
+                      {"weight", one.weight},
+                      {"kept", one.kept},
+                      {"cut", one.cut},
+                      {"nan", one.nan},
+                      {"inf", one.inf}});
+    }
     return json.dump(2) + "\n";
   }
 

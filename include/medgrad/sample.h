@@ -26,6 +26,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "medgrad/export.h"
 #include "medgrad/non_finite.h"
@@ -38,6 +39,18 @@ namespace medgrad {
 
 class ThreadPool;
 
+// What became of a row: who was far away, left out, cut or broken.
+struct RowReport {
+  double distance = 0;  // |x_i - m|_2, missing entries left out
+  // The result is sum weight_i x_i, with what is missing to 1 for the centre; where components are
+  // taken by themselves, the mean of that over the components. NaN where there is no such thing:
+  // for LpMedian with p other than 1 and 2, and MedianOfMeans.
+  double weight = 0;
+  double kept = 1;  // the share of the components in which the row has a part; NaN as above
+  double cut = 1;   // the factor by which it was clipped, 1 where it was not
+  std::size_t nan = 0, inf = 0;
+};
+
 template <Real T>
 struct SampleOptions {
   std::span<const double> weights = {};  // omega; empty for all one
@@ -48,6 +61,8 @@ struct SampleOptions {
   // Evaluate the objective of the componentwise median too: it takes a pass of its own. (The others
   // know theirs anyway.)
   bool objective = false;
+  // Filled with a report for every row where it is not null; takes two passes or three.
+  std::vector<RowReport>* report = nullptr;
 };
 
 // Are weights of rows defined for it?

@@ -41,7 +41,7 @@ struct SampleInfo {
   double gap = 0;
   Stop stop = Stop::closed_form;
   std::size_t nan = 0, inf = 0;  // entries of the input
-  std::size_t f = 0;             // what was found where f was to be found
+  std::size_t f = kAutomatic;    // what was found where f was to be found; else as it is
 };
 
 inline constexpr std::string_view kToleranceMeaning =

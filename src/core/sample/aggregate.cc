@@ -167,7 +167,7 @@ template <Real T>
 SampleInfo aggregate(const Rule& rule, const Rows<T>& rows, std::type_identity_t<std::span<T>> out,
                      const std::type_identity_t<SampleOptions<T>>& options) {
   const estimators::Input<T> in = checked(rule, rows, out, options);
-  SampleInfo info = estimators::run_rule(rule, in, out, options.round);
+  SampleInfo info = estimators::run_rule(rule, in, out, options.round, options.report);
   info.objective = std::min(info.objective, std::numeric_limits<double>::max());
   return info;
 }

@@ -35,6 +35,7 @@ class Clipping {
     const std::size_t all = gram_.points;
     w_.assign(all, 0.0);
     t_.assign(all, 0.0);
+    factors_.assign(gram_.rows(), 1.0);
     if (!gram_.exponents.empty()) {
       // Where v can be: as far as the origin, or the rows as far as they can pull.
       int rows = std::numeric_limits<int>::min();
@@ -53,25 +54,28 @@ class Clipping {
       t_[i] = std::inner_product(w_.begin(), w_.end(), row, 0.0);
       square += w_[i] * t_[i];
     }
-    std::vector<double> next = w_, factors(n);
+    std::vector<double> next = w_, pulls(n);
     double moved = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const Scaled r = distance(i, square);
-      const double factor = factor_for(clip_, r) * shares[i];
+      factors_[i] = factor_for(clip_, r);
+      const double factor = factors_[i] * shares[i];
       moved += factor;
       // factor 2^(e_i - unit), in one step where the factor alone would vanish.
-      factors[i] =
+      pulls[i] =
           r.value > 0 && std::ldexp(r.value, r.exponent) > clip_
               ? std::ldexp(clip_ / r.value * shares[i], gram_.exponent(i) - r.exponent - unit_)
               : std::ldexp(factor, gram_.exponent(i) - unit_);
     }
     for (double& x : next) x *= 1 - moved;
-    for (std::size_t i = 0; i < n; ++i) next[i] += factors[i];
+    for (std::size_t i = 0; i < n; ++i) next[i] += pulls[i];
     const bool changed = next != w_;
     w_ = std::move(next);
     return changed;
   }
 
+  // Those of the last iteration.
+  [[nodiscard]] const std::vector<double>& factors() const { return factors_; }
   // The coefficients of the points; they add up to 1.
   [[nodiscard]] std::vector<double> coefficients() const {
     std::vector<double> c(w_.size());
@@ -104,7 +108,7 @@ class Clipping {
   const Gram& gram_;
   double clip_;
   int unit_ = 0;
-  std::vector<double> w_, t_;
+  std::vector<double> w_, t_, factors_;
 };
 
 }  // namespace
@@ -125,6 +129,7 @@ Plan plan(const CenteredClipping& rule, const Points& points, std::span<const do
     break;
   }
   made.coefficients = clipping.coefficients();
+  made.factors = clipping.factors();
   return made;
 }
 

@@ -184,22 +184,13 @@ SampleInfo estimate_by_component(const M& method, const RulePlan& plan, const In
   return info;
 }
 
-// Estimators that need all of every row: the mixed rows are written down.
+// Estimators that need all of every row.
 template <Real T, class M>
 SampleInfo estimate_copied(const M& method, const RulePlan& plan, const Input<T>& input,
                            std::span<T> out) {
-  const std::size_t n = plan.rows.size(), d = input.d;
-  std::vector<T> copy(n * d);
-  const Count seen =
-      for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t, auto&& walk) {
-        Combiner<T> combiner(input, plan.origin);
-        walk([&](Block<T>& block, std::size_t begin, std::size_t) {
-          combiner.load(block, begin);
-          for (std::size_t i = 0; i < n; ++i)
-            combiner.write(plan.rows[i], block.count(), copy.data() + i * d + begin);
-        });
-      });
-  Input<T> mixed = input_of<T>(n, d, copy.data(), d);
+  Count seen;
+  const std::vector<T> copy = mixed_rows(plan, input, seen);
+  Input<T> mixed = input_of<T>(plan.rows.size(), input.d, copy.data(), input.d);
   mixed.center = input.center;
   mixed.pool = input.pool;
   mixed.objective = input.objective;
@@ -238,6 +229,7 @@ RulePlan make_plan(const Rule& given, std::size_t n, Gram gram, std::span<const 
     made.info.f = find_f(rule, points);
     validate(rule, n);  // a subset rule may have too many to try
   }
+  bool own = true;  // is a point still made of one row alone?
   for (std::size_t i = 0; i < rule.before.size(); ++i) {
     const Rule rest({rule.before.begin() + static_cast<std::ptrdiff_t>(i) + 1, rule.before.end()},
                     rule.method);
@@ -245,9 +237,15 @@ RulePlan make_plan(const Rule& given, std::size_t n, Gram gram, std::span<const 
     std::visit(
         [&](const auto& part) {
           const std::size_t after = part.rows_after(points.size());
-          points.mix(after, mixing(part, points, round + (std::uint64_t{i} << 32)), products);
+          const Mixing m = mixing(part, points, round + (std::uint64_t{i} << 32));
+          if (clips(rule.before[i]) && own) {
+            made.cut.resize(n, 1.0);
+            for (std::size_t k = 0; k < n; ++k) made.cut[k] *= m[k * points.all() + k];
+          }
+          points.mix(after, m, products);
         },
         rule.before[i]);
+    own = own && clips(rule.before[i]);
     made.mixed = true;
   }
   std::visit(
@@ -257,6 +255,10 @@ RulePlan make_plan(const Rule& given, std::size_t n, Gram gram, std::span<const 
           made.rows = {combination_of(points, plan.coefficients)};
           made.info.iterations = plan.iterations;
           made.info.stop = plan.stop;
+          if (own && !plan.factors.empty()) {
+            made.cut.resize(n, 1.0);
+            for (std::size_t k = 0; k < n; ++k) made.cut[k] *= plan.factors[k];
+          }
         };
         if constexpr (std::is_same_v<M, CenteredClipping>) {
           finish(plan(method, points, made.mixed ? std::span<const double>{} : weights));
@@ -277,6 +279,21 @@ RulePlan make_plan(const Rule& given, std::size_t n, Gram gram, std::span<const 
   }
   made.method = rule.method;
   return made;
+}
+
+template <Real T>
+std::vector<T> mixed_rows(const RulePlan& plan, const Input<T>& input, Count& seen) {
+  const std::size_t n = plan.rows.size(), d = input.d;
+  std::vector<T> copy(n * d);
+  seen = for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t, auto&& walk) {
+    Combiner<T> combiner(input, plan.origin);
+    walk([&](Block<T>& block, std::size_t begin, std::size_t) {
+      combiner.load(block, begin);
+      for (std::size_t i = 0; i < n; ++i)
+        combiner.write(plan.rows[i], block.count(), copy.data() + i * d + begin);
+    });
+  });
+  return copy;
 }
 
 template <Real T>
@@ -305,17 +322,24 @@ SampleInfo carry_out(const RulePlan& plan, const Input<T>& input, std::span<T> o
 }
 
 template <Real T>
-SampleInfo run_rule(const Rule& rule, const Input<T>& input, std::span<T> out,
-                    std::uint64_t round) {
+SampleInfo run_rule(const Rule& rule, const Input<T>& input, std::span<T> out, std::uint64_t round,
+                    std::vector<RowReport>* report) {
   Gram gram;
   if (needs_gram(rule)) gram = gram_of(input, needs_origin(rule));
-  return carry_out(make_plan(rule, input.n, std::move(gram), input.weights, round), input, out);
+  const RulePlan plan = make_plan(rule, input.n, std::move(gram), input.weights, round);
+  const SampleInfo info = carry_out(plan, input, out);
+  if (report != nullptr) *report = report_rows<T>(plan, input, out);
+  return info;
 }
 
+template std::vector<float> mixed_rows(const RulePlan&, const Input<float>&, Count&);
+template std::vector<double> mixed_rows(const RulePlan&, const Input<double>&, Count&);
 template SampleInfo carry_out(const RulePlan&, const Input<float>&, std::span<float>);
 template SampleInfo carry_out(const RulePlan&, const Input<double>&, std::span<double>);
-template SampleInfo run_rule(const Rule&, const Input<float>&, std::span<float>, std::uint64_t);
-template SampleInfo run_rule(const Rule&, const Input<double>&, std::span<double>, std::uint64_t);
+template SampleInfo run_rule(const Rule&, const Input<float>&, std::span<float>, std::uint64_t,
+                             std::vector<RowReport>*);
+template SampleInfo run_rule(const Rule&, const Input<double>&, std::span<double>, std::uint64_t,
+                             std::vector<RowReport>*);
 
 }  // namespace medgrad::estimators
 

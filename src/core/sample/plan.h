@@ -77,6 +77,7 @@ class Points {
 
 struct Plan {
   std::vector<double> coefficients;  // of the points (Points::all() of them), adding up to 1
+  std::vector<double> factors;       // by which points were clipped, if they were
   int iterations = 0;
   Stop stop = Stop::closed_form;
 };
@@ -131,6 +132,7 @@ struct RulePlan {
   bool done = false;
   SampleMethod method;  // f found
   SampleInfo info;
+  std::vector<double> cut;  // factors by which rows were clipped, if they were
 };
 
 // Does the rule need inner products, and the origin among the points?
@@ -150,9 +152,19 @@ template <Real T>
 // would take them different ways, and where rows are nearly on a line, far apart.
 [[nodiscard]] bool ignores_order(const SampleMethod& method);
 
+// The rows that the method gets, if it is not done, written down: n x d, n = plan.rows.size().
+template <Real T>
+[[nodiscard]] std::vector<T> mixed_rows(const RulePlan& plan, const Input<T>& input, Count& seen);
+
+// What became of every row of the input, in the caller's order, once `out` is the result.
+template <Real T>
+[[nodiscard]] std::vector<RowReport> report_rows(const RulePlan& plan, const Input<T>& input,
+                                                 std::span<const T> out);
+
 // All of it.
 template <Real T>
 [[nodiscard]] SampleInfo run_rule(const Rule& rule, const Input<T>& input, std::span<T> out,
-                                  std::uint64_t round = 0);
+                                  std::uint64_t round = 0,
+                                  std::vector<RowReport>* report = nullptr);
 
 }  // namespace medgrad::estimators
