@@ -11,6 +11,7 @@
 #include "medgrad/error.h"
 #include "medgrad/optimize.h"
 #include "medgrad/registry.h"
+#include "medgrad/worker.h"
 #include "method_choice.h"
 #include "text.h"
 
@@ -93,6 +94,12 @@ std::vector<Section> sections() {
        "Parts that go before an aggregator and change the rows that it gets: medgrad aggregate "
        "nnm+median --f 2.",
        items_of(pre_aggregators())},
+      {"workers", "Workers' methods",
+       "What each of several workers makes of its own gradients g; a rule gets their vectors v (m "
+       "in "
+       "online methods): the optimiser workers-METHOD+RULE, as in "
+       "workers-ema:tau=0.1+nnm+median.",
+       items_of(worker_methods()), ""},
       {"noises", "Noises",
        "medgrad noise sample --model NAME; in experiments, the noise of the gradients.",
        items_of(noises())},
@@ -184,22 +191,22 @@ void print_markdown(const std::vector<Section>& chosen) {
   }
 }
 
-constexpr std::string_view kWhat[] = {"methods",         "distances",   "aggregators",
-                                      "pre-aggregators", "noises",      "optimizers",
-                                      "schedules",       "experiments", "tasks"};
+constexpr std::string_view kWhat[] = {"methods",     "distances", "aggregators", "pre-aggregators",
+                                      "workers",     "noises",    "optimizers",  "schedules",
+                                      "experiments", "tasks"};
 
 class List final : public Command {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view summary() const override {
-    return "list all methods, distances, aggregators, pre-aggregators, noises, optimizers, "
-           "schedules, experiments and tasks, with formulas, parameters and defaults";
+    return "list all methods, distances, aggregators, pre-aggregators, workers' methods, noises, "
+           "optimizers, schedules, experiments and tasks, with formulas, parameters and defaults";
   }
   std::string_view usage() const override { return "[WHAT] [options]"; }
   void declare(Options& options) override {
     options.argument("WHAT", what_,
-                     "methods, distances, aggregators, pre-aggregators, noises, optimizers, "
-                     "schedules, experiments or tasks (default: all)");
+                     "methods, distances, aggregators, pre-aggregators, workers, noises, "
+                     "optimizers, schedules, experiments or tasks (default: all)");
     options.offer("WHAT", {std::begin(kWhat), std::end(kWhat)});
     options.value("--format", format_, "F", "text (default), json or markdown");
     options.offer("--format", {"text", "json", "markdown"});

@@ -2,11 +2,12 @@
 //
 //     m <- estimate of grad f(w) from noisy gradients,   w <- w - eta d(m)
 //
-// Three kinds of estimate compose with the same step: an online estimator (one gradient per step;
+// Four kinds of estimate compose with the same step: an online estimator (one gradient per step;
 // paper, eq. online-update), a sample estimator (n gradients at the same w: SMGD, paper, eqn.
-// approx-median-descent), and Adam's, whose first moment is an online estimator too. Nothing is
-// written per pair: every online method and every sample estimator of the registry is an optimiser
-// here.
+// approx-median-descent), a rule over what n workers make of their gradients (worker.h), and
+// Adam's, whose first moment is an online estimator too. Nothing is written per pair: every online
+// method and every sample estimator of the registry is an optimiser here, and so is every pair of a
+// worker's method and a rule.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,7 @@
 #include "medgrad/registry.h"
 #include "medgrad/sample.h"
 #include "medgrad/schedule.h"
+#include "medgrad/worker.h"
 
 #pragma GCC visibility push(default)
 namespace medgrad {
@@ -62,6 +64,23 @@ struct SampleGradient {
   ProximalPoint approach = {L1{}, 1.0};
 };
 
+// v_i <- worker's method(v_i, g_i),  m <- rule(v_1 … v_n), d(m) = m: gradient i of every step is
+// that of worker i, who follows its own gradients. With SendGradient it is SampleGradient. Where
+// the last m is the next centre (keeps_center), it is.
+struct WorkerGradient {
+  static constexpr About about{"workers", "v_i <- worker's method(v_i, g_i), m = rule(v_1 ... v_n)",
+                               "several gradients per step, each followed by its own worker"};
+  static constexpr auto fields() {
+    return std::tuple(part(&WorkerGradient::worker), part(&WorkerGradient::rule),
+                      field("n", &WorkerGradient::n, range::whole(1, 65000),
+                            "workers, each with one gradient per step"));
+  }
+
+  WorkerMethod worker;
+  Rule rule = Median{};
+  std::size_t n = 5;
+};
+
 // m <- online estimator(g),  v <- beta2 v + (1 - beta2) g^2,
 // d(m) = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
 // With momentum (Squared, tau = 1/beta1 - 1) that is Adam; with a median-type estimator the first
@@ -91,14 +110,20 @@ struct AdaptiveGradient {
 [[nodiscard]] AdaptiveGradient adam(double beta1 = 0.9);
 [[nodiscard]] AdaptiveGradient median_adam(double tau = 0.1);
 
-using GradientMethod = std::variant<OnlineGradient, SampleGradient, AdaptiveGradient>;
+using GradientMethod =
+    std::variant<OnlineGradient, SampleGradient, AdaptiveGradient, WorkerGradient>;
+
+// How many gradients a step takes.
+[[nodiscard]] std::size_t samples_of(const GradientMethod& method);
 
 // Throws Error unless every parameter is in range.
 void validate(const GradientMethod& method);
 
 // Every optimiser by name: sgd, sgd-m, vclip, cclip, huber, clipped-sgd, sign-sgd, adam,
 // median-adam, …, and smgd-NAME for every sample estimator (smgd-l1, smgd-l2, smgd-mean for short);
-// find_optimizer also knows rules of several parts: smgd-nnm+median.
+// find_optimizer also knows rules of several parts, smgd-nnm+median, and every worker's method with
+// every rule: workers-ema+nnm+median, or workers-ema:tau=0.1+nnm+median. What follows the last part
+// goes to every part that has such a parameter, as in rules.
 [[nodiscard]] std::span<const Entry<GradientMethod>> optimizers();
 [[nodiscard]] const Entry<GradientMethod>& find_optimizer(std::string_view name);
 
@@ -127,8 +152,7 @@ class Optimizer {
   // Throws Error where the method is out of range. m starts at 0.
   Optimizer(GradientMethod method, std::size_t dimension);
 
-  // How many gradients a step takes.
-  [[nodiscard]] std::size_t samples() const;
+  [[nodiscard]] std::size_t samples() const { return samples_of(method_); }
   // One step; `gradients` are samples() rows taken at w. Non-finite entries follow
   // NonFinite::robust.
   void step(std::span<double> w, double eta, const Rows<double>& gradients);
@@ -140,12 +164,14 @@ class Optimizer {
   void set_tau(double tau);
 
  private:
+  void estimate(const SampleGradient& method, const Rows<double>& gradients);
   void approach(const SampleGradient& method, const Rows<double>& gradients);
   void adapt(const AdaptiveGradient& method, std::span<double> w, double eta,
              std::span<const double> g);
 
   GradientMethod method_;
-  std::optional<OnlineEstimator<double>> online_;  // none for an exact SampleGradient
+  std::optional<OnlineEstimator<double>> online_;  // none for those that have no estimator
+  std::optional<Workers<double>> workers_;         // of a WorkerGradient with a method of their own
   std::vector<double> m_, v_;
   std::uint64_t steps_ = 0;
 };

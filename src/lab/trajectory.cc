@@ -290,8 +290,7 @@ std::vector<double> run_trajectories(std::span<const Problem* const> problems, s
     steps = std::max(steps, problem->steps);
     for (const MethodCase& method : problem->methods) {
       walks.emplace_back(*problem, fixed ? drawn : problem->objective, method);
-      if (const auto* several = std::get_if<SampleGradient>(&method.method))
-        samples = std::max(samples, several->n);
+      samples = std::max(samples, samples_of(method.method));
     }
   }
   const std::size_t chunk = std::min(kChunk, steps);

@@ -15,8 +15,7 @@ Json json_of(const Schedule& schedule) {
 
 RunLength length_of(const Task& task, const TrainingOptions& options) {
   RunLength length;
-  if (const auto* sample = std::get_if<SampleGradient>(&options.gradient))
-    length.samples = sample->n;
+  length.samples = samples_of(options.gradient);
   length.accumulate = options.accumulate != 0 ? options.accumulate : task.info().accumulate;
   length.per_epoch = task.batches() / length.accumulate / length.samples;
   if (length.per_epoch == 0)

@@ -55,6 +55,9 @@ void validate(const GradientMethod& method) {
   } else if (const auto* sample = std::get_if<SampleGradient>(&method)) {
     validate(sample->estimator, sample->n);
     if (sample->inexact > 0) validate<double>(OnlineMethod(sample->approach));
+  } else if (const auto* workers = std::get_if<WorkerGradient>(&method)) {
+    validate_worker<double>(workers->worker);
+    validate(workers->rule, workers->n);
   } else {
     validate<double>(std::get<AdaptiveGradient>(method).first);
   }
@@ -69,15 +72,23 @@ Optimizer::Optimizer(GradientMethod method, std::size_t dimension) : method_(std
   } else if (const auto* sample = std::get_if<SampleGradient>(&method_)) {
     m_.assign(dimension, 0);
     if (sample->inexact > 0) online_.emplace(sample->approach, dimension, warm);
+  } else if (const auto* workers = std::get_if<WorkerGradient>(&method_)) {
+    m_.assign(dimension, 0);
+    if (!std::holds_alternative<SendGradient>(workers->worker))
+      workers_.emplace(workers->worker, workers->n, dimension, NonFinite::robust);
   } else {
     online_.emplace(std::get<AdaptiveGradient>(method_).first, dimension, warm);
     v_.assign(dimension, 0);
   }
 }
 
-std::size_t Optimizer::samples() const {
-  const auto* sample = std::get_if<SampleGradient>(&method_);
-  return sample != nullptr ? sample->n : 1;
+std::size_t samples_of(const GradientMethod& method) {
+  return std::visit(
+      [](const auto& m) {
+        if constexpr (requires { m.n; }) return m.n;
+        return std::size_t{1};
+      },
+      method);
 }
 
 std::span<const double> Optimizer::estimate() const {
@@ -86,6 +97,7 @@ std::span<const double> Optimizer::estimate() const {
 
 void Optimizer::set_tau(double tau) {
   if (online_) online_->set_tau(tau);
+  if (workers_) workers_->set_tau(tau);
 }
 
 void Optimizer::step(std::span<double> w, double eta, const Rows<double>& gradients) {
@@ -97,15 +109,11 @@ void Optimizer::step(std::span<double> w, double eta, const Rows<double>& gradie
   }
   if (const auto* adaptive = std::get_if<AdaptiveGradient>(&method_))
     return adapt(*adaptive, w, eta, g);
-  const auto& sample = std::get<SampleGradient>(method_);
-  if (sample.inexact > 0) {
-    approach(sample, gradients);
-  } else if (sample.n == 1 && sample.estimator.before.empty() &&
-             std::holds_alternative<Mean>(sample.estimator.method)) {
-    for (std::size_t j = 0; j < g.size(); ++j)
-      if (!std::isnan(g[j])) m_[j] = std::clamp(g[j], -kLargest, kLargest);
+  if (const auto* workers = std::get_if<WorkerGradient>(&method_)) {
+    if (workers_) workers_->update(gradients);
+    estimate_from(workers->rule, workers_ ? workers_->vectors() : gradients, steps_, m_);
   } else {
-    estimate_from(sample.estimator, gradients, steps_, m_);
+    estimate(std::get<SampleGradient>(method_), gradients);
   }
   const std::span<const double> m = estimate();
   for (std::size_t j = 0; j < w.size(); ++j) w[j] -= eta * m[j];
@@ -119,6 +127,20 @@ void Optimizer::track(const Rows<double>& gradients) {
   std::vector<double> nowhere(gradients.d());
   for (std::size_t i = 0; i < gradients.n(); ++i)
     step(nowhere, 0, Rows<double>(gradients.row(i), 1, gradients.d()));
+}
+
+void Optimizer::estimate(const SampleGradient& method, const Rows<double>& gradients) {
+  const bool as_it_comes = method.n == 1 && method.estimator.before.empty() &&
+                           std::holds_alternative<Mean>(method.estimator.method);
+  if (method.inexact > 0) {
+    approach(method, gradients);
+  } else if (as_it_comes) {
+    for (std::size_t j = 0; j < m_.size(); ++j)
+      if (const double g = gradients.row(0)[j]; !std::isnan(g))
+        m_[j] = std::clamp(g, -kLargest, kLargest);
+  } else {
+    estimate_from(method.estimator, gradients, steps_, m_);
+  }
 }
 
 void Optimizer::approach(const SampleGradient& method, const Rows<double>& gradients) {

@@ -1,5 +1,5 @@
-// Every optimiser by name: those with names of their own, and one for each online method and each
-// sample estimator of the registry.
+// Every optimiser by name: those with names of their own, one for each online method and each
+// sample estimator of the registry, and those that are put together when they are asked for.
 #include <fmt/core.h>
 
 #include <deque>
@@ -14,9 +14,13 @@
 namespace medgrad {
 namespace {
 
+constexpr std::string_view kSample = "smgd-", kWorkers = "workers-";
+
 // Entries hold views; names that are put together here live as long as the program.
 std::string_view keep(std::string text) {
+  static std::mutex mutex;
   static std::deque<std::string> kept;
+  const std::lock_guard lock(mutex);
   return kept.emplace_back(std::move(text));
 }
 
@@ -56,7 +60,9 @@ Entry<GradientMethod> online_entry(const Entry<OnlineMethod>& from) {
 }
 
 Entry<GradientMethod> sample_entry(const Entry<Rule>& from) {
-  const auto of_sample = [](std::string_view name) { return keep("smgd-" + std::string(name)); };
+  const auto of_sample = [](std::string_view name) {
+    return keep(std::string(kSample).append(name));
+  };
   Entry<GradientMethod> entry{of_sample(from.name),
                               {},
                               keep(fmt::format("m = {} of n gradients", from.formula)),
@@ -76,6 +82,45 @@ Entry<GradientMethod> sample_entry(const Entry<Rule>& from) {
     if (made.inexact > 0)
       made.approach = {distance_of(made.estimator), v.find("inexact-tau")->second};
     return made;
+  };
+  return entry;
+}
+
+// workers-WORKER+RULE. What the worker's part leaves open is a parameter of the whole, as it is for
+// the parts of rules.
+Entry<GradientMethod> worker_entry(std::string_view name) {
+  const std::string_view text = name.substr(kWorkers.size()), first = parts_of(text).front();
+  const MethodText own = parse_method_text(first);
+  const Entry<WorkerMethod>& worker = find_worker_method(own.name);
+  if (first.size() == text.size())
+    throw Error(fmt::format("'{0}' has no rule; write one after it, as in '{0}+median'.", name));
+  const ParameterValues given = read_parameters(worker.name, worker.parameters, own.parameters);
+  for (const auto& [key, value] : given) worker.find(key)->check(value);
+  const Entry<Rule>& rule = find_rule(text.substr(first.size() + 1));
+  Entry<GradientMethod> entry{
+      keep(std::string(name)),
+      {},
+      keep(fmt::format("v_i: {}; m = {}", worker.formula, rule.formula)),
+      keep(fmt::format("workers, {}; then {}", worker.meaning, rule.meaning)),
+      {},
+      {}};
+  const auto add = [&](const std::vector<Parameter>& parameters, const ParameterValues& known) {
+    for (const Parameter& one : parameters)
+      if (entry.find(one.name) == nullptr && !known.contains(one.name))
+        entry.parameters.push_back(one);
+  };
+  add(worker.parameters, given);
+  add(rule.parameters, {});
+  add(parameters_of(WorkerGradient{}), {});
+  entry.build = [&worker, &rule, given](const ParameterValues& v) -> GradientMethod {
+    const auto own_of = [&](const std::vector<Parameter>& parameters, ParameterValues values) {
+      for (const Parameter& one : parameters)
+        if (const auto found = v.find(one.name); found != v.end()) values.emplace(*found);
+      return values;
+    };
+    return with_values(WorkerGradient{worker.make(own_of(worker.parameters, given)),
+                                      rule.make(own_of(rule.parameters, {}))},
+                       v);
   };
   return entry;
 }
@@ -157,19 +202,19 @@ std::span<const Entry<GradientMethod>> optimizers() {
 }
 
 const Entry<GradientMethod>& find_optimizer(std::string_view name) {
-  constexpr std::string_view kSample = "smgd-";
-  if (name.starts_with(kSample) && parts_of(name).size() > 1) {
-    static std::mutex mutex;
-    static std::map<std::string, Entry<GradientMethod>, std::less<>> composed;
-    const std::lock_guard lock(mutex);
-    auto found = composed.find(name);
-    if (found == composed.end()) {
-      const Entry<Rule>& rule = find_rule(name.substr(kSample.size()));
-      found = composed.emplace(name, sample_entry(rule)).first;
-    }
-    return found->second;
+  const bool of_sample = name.starts_with(kSample) && parts_of(name).size() > 1;
+  if (!of_sample && !name.starts_with(kWorkers)) return find_entry(optimizers(), "a method", name);
+  static std::mutex mutex;
+  static std::map<std::string, Entry<GradientMethod>, std::less<>> composed;
+  const std::lock_guard lock(mutex);
+  auto found = composed.find(name);
+  if (found == composed.end()) {
+    found = composed
+                .emplace(name, of_sample ? sample_entry(find_rule(name.substr(kSample.size())))
+                                         : worker_entry(name))
+                .first;
   }
-  return find_entry(optimizers(), "a method", name);
+  return found->second;
 }
 
 }  // namespace medgrad

@@ -78,6 +78,8 @@ std::unique_ptr<TrackingOptimizer> make_optimizer(const GradientMethod& method,
                                             .beta1(adaptive->beta1)
                                             .beta2(adaptive->beta2)
                                             .eps(adaptive->epsilon));
+  if (std::holds_alternative<WorkerGradient>(method))
+    throw Error("methods of several workers are not available as libtorch optimisers.");
   const auto& sample = std::get<SampleGradient>(method);
   if (sample.inexact > 0)
     throw Error("inexact sample estimators are not available as libtorch optimisers.");
