@@ -47,18 +47,37 @@ struct Regression {
   double ridge = 0;
 };
 
-using Objective = std::variant<FixedTarget, Quadratic, L1Norm, Regression>;
+// f(w) = 1/n sum_i 1/2 (N(x_i) - b_i)^2 + ridge/2 |w|^2 with a network of two layers,
+//     N(x) = c + sum_h u_h tanh(<W_h, x> + t_h),
+// over n rows x_i of data: smooth, and not convex. w holds W (hidden x inputs, row by row), t, u
+// and c.
+struct Network {
+  static constexpr std::size_t kMostHidden = 256;
+
+  std::size_t inputs = 1, hidden = 1;
+  std::vector<double> a = {};  // n x inputs, row by row
+  std::vector<double> b = {};  // n
+  double ridge = 0;
+
+  [[nodiscard]] std::size_t dimension() const { return hidden * (inputs + 2) + 1; }
+  // N(x) for weights w.
+  [[nodiscard]] double output(std::span<const double> w, std::span<const double> x) const;
+};
+
+using Objective = std::variant<FixedTarget, Quadratic, L1Norm, Regression, Network>;
 
 // Throws Error unless sizes fit, numbers are finite, curvatures, ridge and mu in range, labels of a
-// logistic regression +-1.
+// logistic regression +-1, and a network has from 1 to kMostHidden hidden units.
 void check(const Objective& objective);
 
 [[nodiscard]] std::size_t dimension(const Objective& objective);
 [[nodiscard]] double value(const Objective& objective, std::span<const double> w);
 void gradient(const Objective& objective, std::span<const double> w, std::span<double> out);
-// Of a Regression over some of its rows only, as stochastic gradients are: 1/k sum over the k rows
-// named, each counted from 0.
+// Over some of the rows of data only, as stochastic gradients are: 1/k sum over the k rows named,
+// each counted from 0.
 void gradient(const Regression& objective, std::span<const double> w,
+              std::span<const std::uint32_t> rows, std::span<double> out);
+void gradient(const Network& objective, std::span<const double> w,
               std::span<const std::uint32_t> rows, std::span<double> out);
 
 }  // namespace medgrad

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "medgrad/error.h"
+#include "optim/network.h"
 
 namespace medgrad {
 namespace {
@@ -97,6 +98,16 @@ struct Check {
         std::ranges::any_of(f.b, [](double b) { return b != 1 && b != -1; }))
       throw Error("The targets of a logistic regression must be 1 or -1.");
   }
+  void operator()(const Network& f) const {
+    if (f.inputs == 0 || f.b.empty() || f.a.size() != f.b.size() * f.inputs)
+      throw Error("A network needs at least one row, and a target for every row.");
+    if (f.hidden == 0 || f.hidden > Network::kMostHidden)
+      throw Error("hidden", std::to_string(f.hidden),
+                  "it must be from 1 to " + std::to_string(Network::kMostHidden));
+    check_finite(f.a, "the data");
+    check_finite(f.b, "the targets");
+    if (!(f.ridge >= 0) || !std::isfinite(f.ridge)) throw Error("ridge must not be negative.");
+  }
 };
 
 }  // namespace
@@ -110,6 +121,7 @@ std::size_t dimension(const Objective& objective) {
   if (const auto* f = std::get_if<FixedTarget>(&objective)) return f->target.size();
   if (const auto* f = std::get_if<Quadratic>(&objective)) return f->curvature.size();
   if (const auto* f = std::get_if<L1Norm>(&objective)) return f->dimension;
+  if (const auto* f = std::get_if<Network>(&objective)) return f->dimension();
   return std::get<Regression>(objective).dimension;
 }
 
@@ -125,6 +137,7 @@ double value(const Objective& objective, std::span<const double> w) {
     for (const double x : w) sum += std::abs(x);
     return sum;
   }
+  if (const auto* f = std::get_if<Network>(&objective)) return network_value(*f, w);
   const auto& f = std::get<Regression>(objective);
   for (std::size_t i = 0; i < f.b.size(); ++i) sum += loss(f, dot(row(f, i), w), f.b[i]);
   const double ridge = f.ridge == 0 ? 0 : f.ridge / 2 * dot(w, w);  // |w|^2 may overflow
@@ -139,6 +152,8 @@ void gradient(const Objective& objective, std::span<const double> w, std::span<d
     for (std::size_t j = 0; j < w.size(); ++j) out[j] = quadratic->curvature[j] * w[j];
   } else if (std::holds_alternative<L1Norm>(objective)) {
     std::ranges::transform(w, out.begin(), sign);
+  } else if (const auto* network = std::get_if<Network>(&objective)) {
+    network_gradient(*network, w, out);
   } else {
     const auto& f = std::get<Regression>(objective);
     regression_gradient(
