@@ -7,19 +7,24 @@
 
 namespace medgrad::lab {
 const Catalogue& synthetic_catalogue() {
-  static const Catalogue catalogue = {.kinds = {{"trajectories", read_trajectories},
-                                                {"moments", read_moments},
-                                                {"projection", read_projection}},
-                                      .findings = {{"moments", moments_findings},
-                                                   {"projection", projection_findings},
-                                                   {"toy", toy_findings},
-                                                   {"toy-small-tau", toy_small_tau_findings},
-                                                   {"toy-skewed", toy_skewed_findings},
-                                                   {"least-squares-s1", least_squares_s1_findings},
-                                                   {"least-squares-s2", least_squares_s2_findings},
-                                                   {"least-squares-s3", least_squares_s3_findings},
-                                                   {"huber-ablation", huber_findings},
-                                                   {"rates", rates_findings}}};
+  static const Catalogue catalogue = {
+      .kinds = {{"trajectories", read_trajectories},
+                {"moments", read_moments},
+                {"projection", read_projection},
+                {"byzantine", read_byzantine, "byzantine"},
+                {"centered-clipping", read_centered_clipping, "centered-clipping"}},
+      .findings = {{"moments", moments_findings},
+                   {"projection", projection_findings},
+                   {"toy", toy_findings},
+                   {"toy-small-tau", toy_small_tau_findings},
+                   {"toy-skewed", toy_skewed_findings},
+                   {"least-squares-s1", least_squares_s1_findings},
+                   {"least-squares-s2", least_squares_s2_findings},
+                   {"least-squares-s3", least_squares_s3_findings},
+                   {"huber-ablation", huber_findings},
+                   {"rates", rates_findings},
+                   {"byzantine", byzantine_findings},
+                   {"centered-clipping", centered_clipping_findings}}};
   return catalogue;
 }
 

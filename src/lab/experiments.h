@@ -47,5 +47,9 @@ void least_squares_s2_findings(const Experiment& experiment, Results& results);
 void least_squares_s3_findings(const Experiment& experiment, Results& results);
 void huber_findings(const Experiment& experiment, Results& results);
 void rates_findings(const Experiment& experiment, Results& results);
+// Beyond the paper's: rules against liars, and centered clipping as an estimator of the geometric
+// median.
+void byzantine_findings(const Experiment& experiment, Results& results);
+void centered_clipping_findings(const Experiment& experiment, Results& results);
 
 }  // namespace medgrad::lab

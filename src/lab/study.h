@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -120,6 +121,8 @@ struct Catalogue {
 [[nodiscard]] std::unique_ptr<Study> read_trajectories(Reader& reader);
 [[nodiscard]] std::unique_ptr<Study> read_moments(Reader& reader);
 [[nodiscard]] std::unique_ptr<Study> read_projection(Reader& reader);
+[[nodiscard]] std::unique_ptr<Study> read_byzantine(Reader& reader);
+[[nodiscard]] std::unique_ptr<Study> read_centered_clipping(Reader& reader);
 
 // The keys that all kinds have.
 inline constexpr std::string_view kCommonKeys[] = {"experiment", "title", "description", "findings",
@@ -128,6 +131,11 @@ inline constexpr std::string_view kCommonKeys[] = {"experiment", "title", "descr
 [[nodiscard]] std::string read_name(Reader& reader);
 // "seed"; 0 where there is none.
 [[nodiscard]] std::uint64_t read_seed(Reader& reader);
+
+// The documents of the parts, each named on the axis "part"; the document itself where there are
+// none. `of_all` names keys, beside the common ones, that a part cannot have of its own.
+[[nodiscard]] std::vector<std::pair<Axes, Node>> read_parts(
+    Reader& reader, std::initializer_list<std::string_view> of_all);
 
 // "noise": {"name": "stable", "alpha": 1.1, …}; 1/alpha may be given as inv_alpha.
 [[nodiscard]] NoiseModel read_noise(Reader& reader);

@@ -232,38 +232,7 @@ std::unique_ptr<Study> read_trajectories(Reader& reader) {
   const std::uint64_t seed = read_seed(reader);
   const std::size_t runs = reader.whole("seeds", 50, 1, kMaxRuns);
   std::vector<Problem> problems;
-  // "part": a list of objects whose keys are put over the document's.
-  std::vector<std::pair<Axes, Node>> parts;
-  if (const Node* part = reader.any("part")) {
-    if (part->list() == nullptr) reader.fail(*part, "'part' must be a list of objects.");
-    for (const Node& item : *part->list()) {
-      Reader keys(item, reader.file(), "a part");
-      std::vector<std::string_view> common(std::begin(kCommonKeys), std::end(kCommonKeys));
-      common.insert(common.end(), {"seed", "seeds", "part"});
-      for (const std::string_view key : common) {
-        if (const Node* given = item.find(key))
-          reader.fail(*given, fmt::format("'{}' belongs to all parts.", key));
-      }
-      const Axes axes = {{"part", keys.text("name")}};
-      if (std::ranges::find(parts, axes, &std::pair<Axes, Node>::first) != parts.end())
-        reader.fail(item, fmt::format("two parts are called '{}'.", keys.text("name")));
-      Node merged = reader.node();
-      std::erase_if(std::get<Node::Object>(merged.value),
-                    [](const auto& entry) { return entry.first == "part"; });
-      for (const auto& [key, value] : *item.object()) {
-        if (key == "name") continue;
-        if (Node* there = merged.find(key)) {
-          *there = value;
-        } else {
-          std::get<Node::Object>(merged.value).emplace_back(key, value);
-        }
-      }
-      parts.emplace_back(axes, std::move(merged));
-    }
-  } else {
-    parts.push_back({{}, reader.node()});
-  }
-  for (const auto& [axes, node] : parts) {
+  for (const auto& [axes, node] : read_parts(reader, {"seed", "seeds"})) {
     for (GridPoint& point : expand(node, reader.file(), {"methods"})) {
       point.axes.insert(point.axes.begin(), axes.begin(), axes.end());
       problems.push_back(read_problem(point, reader.file(), seed));

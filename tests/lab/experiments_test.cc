@@ -28,6 +28,15 @@ Node small(std::string_view name) {
   Node document = built_in(name);
   if (name == "projection") return document;
   if (name == "moments") return with(document, {{"trials", "50"}, {"n", "[1, 3, 5]"}});
+  if (name == "centered-clipping") return with(document, {{"clip", "[1, 0.5]"}, {"seeds", "1"}});
+  if (name == "byzantine")
+    return with(document, {{"rules", R"(["mean", "median", "krum"])"},
+                           {"attacks", R"(["sign-flip", "nan"])"},
+                           {"trade_off", R"({"trials": 20, "f": 4})"},
+                           {"part", R"([{"name": "regression", "skew": [0, 1], "f": [0, 8],
+                                         "objective": {"name": "least-squares", "d": 2}}])"},
+                           {"steps", "4"},
+                           {"seeds", "1"}});
   return with(document, {{"steps", name == "rates" ? "[10, 20]" : "20"}, {"seeds", "2"}});
 }
 
@@ -47,9 +56,10 @@ TEST(Experiments, AllOfThemAreBuiltInUnderTheirNames) {
     EXPECT_NE(experiment.findings, nullptr) << one.name;
     EXPECT_GT(testing::tasks_of(experiment), 0U);
   }
-  for (const char* name : {"moments", "projection", "toy", "toy-small-tau", "toy-long",
-                           "toy-skewed", "least-squares-s1", "least-squares-s2", "least-squares-s3",
-                           "huber-ablation", "rates", "fixed-ptb", "train-ptb"})
+  for (const char* name :
+       {"moments", "projection", "toy", "toy-small-tau", "toy-long", "toy-skewed",
+        "least-squares-s1", "least-squares-s2", "least-squares-s3", "huber-ablation", "rates",
+        "byzantine", "centered-clipping", "fixed-ptb", "train-ptb"})
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_THROW((void)find_built_in("toi"), Error);
 }
@@ -130,16 +140,20 @@ TEST(Experiments, FindingsStandDivergenceAndSmallGrids) {
     if (one.needs_libtorch) continue;
     SCOPED_TRACE(one.name);
     Node document = small(one.name);
-    if (one.name != "projection" && one.name != "moments") {
+    const char* const list = one.name == "byzantine" ? "rules" : "methods";
+    if (one.name.starts_with("byzantine")) document = with(document, {{"eta", "1e200"}});
+    if (one.name != "projection" && one.name != "moments" && one.name != "byzantine" &&
+        one.name != "centered-clipping") {
       document = with(document, {{"seeds", "1"}, {"steps", "1"}});
       if (one.name.starts_with("least") || one.name.starts_with("huber"))
         document = with(document, {{"eta", "1e200"}, {"steps", "3"}});
       if (one.name.starts_with("toy"))
         document = with(document, {{"noise", R"({"inv_alpha": 1.2})"}});
     }
-    const Node::List all = one.name == "rates" ? Node::List{} : *document.find("methods")->list();
+    const Node* const tried = document.find(list);
+    const Node::List all = one.name == "rates" || tried == nullptr ? Node::List{} : *tried->list();
     for (std::size_t i = 0; i < all.size(); ++i) {
-      document.find("methods")->value = Node::List{all[i]};
+      document.find(list)->value = Node::List{all[i]};
       const Results results = run(document);
       EXPECT_TRUE(json::accept(summary_json(results)));
       EXPECT_NO_THROW((void)figures_from_json(to_json_text(results.figures)));
