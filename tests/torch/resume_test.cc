@@ -47,6 +47,21 @@ const Maker kMakers[] = {
     {"MedianAdam", [](auto p) { return std::make_unique<MedianAdam>(p, MedianAdamOptions(0.1)); }},
     {"SampleMedianSGD",
      [](auto p) { return std::make_unique<SampleMedianSGD>(p, SampleMedianSGDOptions(0.1).n(3)); }},
+    {"worker momentum",
+     [](auto p) {
+       return std::make_unique<SampleMedianSGD>(
+           p, SampleMedianSGDOptions(0.1, make_rule("bucketing+median"))
+                  .n(4)
+                  .worker(make_worker_method("ema:tau=0.5"))
+                  .scope(Scope::tensor));
+     }},
+    {"EF21",
+     [](auto p) {
+       return std::make_unique<SampleMedianSGD>(
+           p, SampleMedianSGDOptions(0.1, make_rule("centered-clipping:clip=0.5"))
+                  .n(3)
+                  .worker(make_worker_method("ef21-random-k:k=3")));
+     }},
 };
 
 void train(TrackingOptimizer& optimizer, Scheduler& scheduler, const std::vector<Tensor>& params,

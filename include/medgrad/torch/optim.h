@@ -9,9 +9,9 @@
 // ATen operations with the same result. Parameters whose gradient is undefined are skipped, sparse
 // gradients are refused.
 //
-// Memory beside the model: m (MedianAdam: m and v; SampleMedianSGD: n gradients and m). For half
-// and bfloat16 parameters m is kept in float, as increments of a few permille would vanish
-// otherwise.
+// Memory beside the model: m (MedianAdam: m and v; SampleMedianSGD: n gradients, m and the vectors
+// of workers). For half and bfloat16 parameters m is kept in float, as increments of a few permille
+// would vanish otherwise.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -114,8 +114,10 @@ class MedianAdam : public TrackingOptimizer {
                    std::move(defaults)) {}
 };
 
-// A robust centre of n gradients at the same w, any sample estimator. Holds the n gradients: n
-// times the memory of the parameters that have one.
+// A robust centre of n gradients at the same w, any sample estimator; or of what n workers make of
+// their gradients. Holds the n gradients: n times the memory of the parameters that have one, and
+// as much again for the vectors of workers, which are saved with the rest. A parameter without any
+// gradient in a step leaves its part of them as it was.
 //
 // step(closure) calls the closure n times, each on the next micro-batch, with the gradients zeroed
 // before, and returns the mean of its losses. Or, without a closure: backward(), observe(), n

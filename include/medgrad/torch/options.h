@@ -197,7 +197,9 @@ class MedianAdamOptions : public ChainedOptions<MedianAdamOptions>, public Onlin
 };
 
 // m <- sample estimator of n gradients at the same w, w <- w - lr m (SMGD; paper, eqn.
-// approx-median-descent). The default is the componentwise median of 5.
+// approx-median-descent). The default is the componentwise median of 5. With a worker's method
+// (worker.h), gradient i of every step is that of worker i, who makes v_i of it, and m is the
+// estimate from v_1 … v_n.
 class SampleMedianSGDOptions : public ChainedOptions<SampleMedianSGDOptions> {
  public:
   SampleMedianSGDOptions(double lr, Rule method = Median{})  // NOLINT: as torch
@@ -209,13 +211,20 @@ class SampleMedianSGDOptions : public ChainedOptions<SampleMedianSGDOptions> {
   // Gradients per step; the same in all groups.
   [[nodiscard]] std::size_t n() const { return n_; }
   SampleMedianSGDOptions& n(std::size_t value) { return set(n_, value); }
+  // What the workers do with their gradients; nothing by default.
+  [[nodiscard]] const WorkerMethod& worker() const { return worker_; }
+  SampleMedianSGDOptions& worker(WorkerMethod value) { return set(worker_, value); }
+  [[nodiscard]] bool has_workers() const { return !std::holds_alternative<SendGradient>(worker_); }
 
+  [[nodiscard]] double tau() const override;
+  void set_tau(double value) override;
   [[nodiscard]] std::string method_line() const override;
   void validate() const override;
 
  private:
   Rule method_;
   std::size_t n_ = 5;
+  WorkerMethod worker_ = SendGradient{};
 };
 
 }  // namespace medgrad::libtorch

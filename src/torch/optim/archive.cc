@@ -101,6 +101,12 @@ ParameterState get_state(InputArchive& archive, const Tensor& w) {
   };
   read("m", state.m);
   read("v", state.v);
+  // Of n workers; the method's line says how many.
+  if (Tensor saved; archive.try_read("workers", saved)) {
+    if (saved.dim() != 2 || saved.size(1) != w.numel() || !saved.is_floating_point())
+      throw Error("the saved vectors of workers do not fit the parameter here.");
+    state.workers = saved;
+  }
   return state;
 }
 
@@ -125,6 +131,8 @@ void Engine::save(OutputArchive& archive, const ParamGroups& groups) const {
       // A view would take all of the memory it looks at into the file.
       if (state->m.defined()) entry.write("m", state->m.clone(), true);
       if (state->v.defined()) entry.write("v", state->v.clone(), true);
+      if (state->workers.defined())
+        entry.write("workers", state->workers.contiguous().clone(), true);
       group.write(numbered("parameter", i), entry);
     }
     archive.write(numbered("group", k), group);

@@ -22,7 +22,8 @@ using ParamGroups = std::vector<::torch::optim::OptimizerParamGroup>;
 
 // What is remembered for a parameter.
 struct ParameterState {
-  Tensor m, v;  // v for MedianAdam only
+  Tensor m, v;     // v for MedianAdam only
+  Tensor workers;  // n x its size, for SampleMedianSGD with workers only
   std::int64_t steps = 0;
 };
 
@@ -48,15 +49,17 @@ class Engine {
   // One step of all units, for options that are OnlineOptions.
   void step(const ParamGroups& groups);
 
-  // One step of all units along a robust centre of the rows' columns [from, from + d), which
-  // `centre_of` writes to m; `seen` tells which parameters had a gradient at all.
-  using Centre =
-      std::function<SampleInfo(const Rule&, std::int64_t from, std::int64_t d, NonFinite)>;
-  void take_samples(const std::vector<Unit>& units, const Tensor& rows, const Tensor& m,
-                    const std::vector<bool>& seen, const Centre& centre_of);
+  // The gradients of a step as rows, and what is made of them: estimates, and vectors of workers.
+  // Units lie side by side, each a range of columns.
+  struct Samples {
+    Tensor rows, m, workers;  // n x d, d, n x d; no workers where there are none
+    std::vector<bool> seen;   // per parameter, in the order of the units: did any sample have it?
+  };
+  // One step of all units along a robust centre of their rows.
+  void take_samples(const std::vector<Unit>& units, const Samples& samples);
 
-  // The estimates so far, side by side as the units have them; 0 for parameters without one.
-  void gather_estimates(const std::vector<Unit>& units, const Tensor& m) const;
+  // The estimates and workers' vectors so far; 0 for parameters without any.
+  void gather_states(const std::vector<Unit>& units, const Samples& samples) const;
 
   // The parameters that have a gradient, cut into units. Throws Error for sparse gradients and for
   // groups that cannot share a vector.
@@ -84,6 +87,12 @@ class Engine {
 
  private:
   void step(const Unit& unit);
+  // Workers follow the columns [from, from + d), and these become their vectors.
+  template <Real T>
+  void follow(const Unit& unit, const Samples& samples, std::int64_t from, std::int64_t d,
+              std::size_t first, Workspace<T>& workspace);
+  template <Real T>
+  SampleInfo centre(const Rule& method, const Tensor& rows, const Tensor& m);
   void refuse_any(const std::vector<Unit>& units) const;
 
   std::string kind_;

@@ -78,8 +78,10 @@ std::unique_ptr<TrackingOptimizer> make_optimizer(const GradientMethod& method,
                                             .beta1(adaptive->beta1)
                                             .beta2(adaptive->beta2)
                                             .eps(adaptive->epsilon));
-  if (std::holds_alternative<WorkerGradient>(method))
-    throw Error("methods of several workers are not available as libtorch optimisers.");
+  if (const auto* workers = std::get_if<WorkerGradient>(&method))
+    return std::make_unique<SampleMedianSGD>(
+        std::move(parameters),
+        SampleMedianSGDOptions(lr, workers->rule).n(workers->n).worker(workers->worker));
   const auto& sample = std::get<SampleGradient>(method);
   if (sample.inexact > 0)
     throw Error("inexact sample estimators are not available as libtorch optimisers.");

@@ -64,12 +64,25 @@ void MedianAdamOptions::validate() const {
   validate_online(method_);
 }
 
+double SampleMedianSGDOptions::tau() const { return worker_tau(worker_); }
+void SampleMedianSGDOptions::set_tau(double value) { set_worker_tau(worker_, value); }
 std::string SampleMedianSGDOptions::method_line() const {
-  return describe(method_).append(" n=").append(std::to_string(n_));
+  std::string line = describe(method_).append(" n=").append(std::to_string(n_));
+  if (const auto* online = std::get_if<OnlineMethod>(&worker_)) {
+    line.append(" of ").append(state_line(*online));
+  } else if (has_workers()) {
+    line.append(" of ").append(describe(worker_, "tau"));
+  }
+  return line;
 }
 void SampleMedianSGDOptions::validate() const {
   GroupOptions::validate();
   medgrad::validate(GradientMethod(SampleGradient{method_, n_}));
+  if (const auto* online = std::get_if<OnlineMethod>(&worker_)) {
+    validate_online(*online);
+  } else {
+    validate_worker<double>(worker_);
+  }
 }
 
 }  // namespace medgrad::libtorch

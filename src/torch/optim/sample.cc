@@ -1,5 +1,6 @@
 // SampleMedianSGD: n gradients in one matrix, one robust row out of it.
 #include <algorithm>
+#include <limits>
 
 #include "medgrad/error.h"
 #include "medgrad/large_vector.h"
@@ -30,35 +31,23 @@ Tensor large(std::int64_t rows, std::int64_t columns, at::ScalarType type) {
                        at::TensorOptions().dtype(type));
 }
 
-template <Real T>
-SampleInfo centre(const Rule& method, const Tensor& rows, const Tensor& out, NonFinite policy,
-                  std::uint64_t round, ThreadPool* pool) {
-  const auto n = static_cast<std::size_t>(rows.size(0)), d = static_cast<std::size_t>(rows.size(1));
-  const Rows<T> view(rows.data_ptr<T>(), n, d, static_cast<std::size_t>(rows.stride(0)));
-  const std::span<T> m(out.data_ptr<T>(), d);
-  std::vector<T> last;  // m is where the last step left it
-  if (keeps_center(method)) last.assign(m.begin(), m.end());
-  return aggregate<T>(method, view, m,
-                      {.center = last, .non_finite = policy, .pool = pool, .round = round});
+bool any_workers(const ParamGroups& groups) {
+  return std::ranges::any_of(groups, [](const OptimizerParamGroup& group) {
+    return dynamic_cast<const SampleMedianSGDOptions&>(Engine::options_of(group)).has_workers();
+  });
+}
+
+bool fits(const Tensor& matrix, std::int64_t n, std::int64_t d, at::ScalarType type) {
+  return matrix.defined() && matrix.size(0) == n && matrix.size(1) == d &&
+         matrix.scalar_type() == type;
 }
 
 }  // namespace
 
-// The gradients of a step so far. Units lie side by side, each a range of columns.
-struct SampleMedianSGD::Samples {
+// The gradients of a step so far.
+struct SampleMedianSGD::Samples : Engine::Samples {
   std::size_t n = 0, taken = 0;
-  std::uint64_t steps = 0;
   std::vector<Unit> units;
-  Tensor rows, m;          // n x d, d
-  std::vector<bool> seen;  // per parameter, in the order of the units: did any sample have it?
-
-  [[nodiscard]] SampleInfo centre_of(const Rule& method, std::int64_t from, std::int64_t d,
-                                     NonFinite policy, ThreadPool* pool) const {
-    const Tensor part = rows.narrow(1, from, d), out = m.narrow(0, from, d);
-    return rows.scalar_type() == at::kDouble
-               ? centre<double>(method, part, out, policy, steps, pool)
-               : centre<float>(method, part, out, policy, steps, pool);
-  }
 };
 
 SampleMedianSGD::SampleMedianSGD(std::vector<OptimizerParamGroup> groups,
@@ -95,12 +84,16 @@ void SampleMedianSGD::observe() {
     const auto type = doubles ? at::kDouble : at::kFloat;
     s.seen.assign(count, false);
     const auto n = static_cast<std::int64_t>(s.n);
-    if (!s.rows.defined() || s.rows.size(0) != n || s.rows.size(1) != d ||
-        s.rows.scalar_type() != type) {
+    if (!fits(s.rows, n, d, type)) {
       s.rows = large(n, d, type);
       s.m = large(1, d, type)[0];
     }
-    engine().gather_estimates(s.units, s.m);
+    if (!any_workers(param_groups_)) {
+      s.workers = Tensor();
+    } else if (!fits(s.workers, n, d, type)) {
+      s.workers = large(n, d, type);
+    }
+    engine().gather_states(s.units, s);
   } else {
     (void)engine().units(param_groups_);  // refuses sparse gradients
   }
@@ -150,34 +143,69 @@ Tensor SampleMedianSGD::step(LossClosure closure) {
                     .append(" gradients of this step have been observed; call observe() after each "
                             "backward()."));
   }
-  ++s.steps;
-  engine().take_samples(
-      s.units, s.rows, s.m, s.seen,
-      [&](const Rule& method, std::int64_t from, std::int64_t d, NonFinite policy) {
-        return s.centre_of(method, from, d, policy, engine().pool());
-      });
+  engine().take_samples(s.units, s);
   s.taken = 0;
   return loss;
 }
 
-void Engine::gather_estimates(const std::vector<Unit>& units, const Tensor& m) const {
+void Engine::gather_states(const std::vector<Unit>& units, const Samples& samples) const {
+  const auto fill = [](const Tensor& to, const Tensor& from) {
+    if (!from.defined()) {
+      to.zero_();
+    } else if (from.data_ptr() != to.data_ptr()) {  // it may be a view of the very place
+      to.copy_(from);
+    }
+  };
   std::int64_t at = 0;
   for (const Unit& unit : units) {
     for (const Slot& slot : unit.slots) {
+      const std::int64_t size = slot.w.numel();
       const ParameterState* const state = find(slot.w);
-      Tensor to = m.narrow(0, at, slot.w.numel()).view(slot.w.sizes());
-      if (state == nullptr || !state->m.defined()) {
-        to.zero_();
-      } else if (state->m.data_ptr() != to.data_ptr()) {
-        to.copy_(state->m);
-      }
-      at += slot.w.numel();
+      fill(samples.m.narrow(0, at, size).view(slot.w.sizes()), state ? state->m : Tensor());
+      if (samples.workers.defined())
+        fill(samples.workers.narrow(1, at, size), state ? state->workers : Tensor());
+      at += size;
     }
   }
 }
 
-void Engine::take_samples(const std::vector<Unit>& units, const Tensor& rows, const Tensor& m,
-                          const std::vector<bool>& seen, const Centre& centre_of) {
+template <Real T>
+void Engine::follow(const Unit& unit, const Samples& samples, std::int64_t from, std::int64_t d,
+                    std::size_t first, Workspace<T>& workspace) {
+  const auto& options = dynamic_cast<const SampleMedianSGDOptions&>(*unit.options);
+  // What no sample has is missing, and stays as it was.
+  std::int64_t at = from;
+  for (std::size_t k = 0; k < unit.slots.size(); ++k) {
+    const std::int64_t size = unit.slots[k].w.numel();
+    if (!samples.seen[first + k])
+      samples.rows.narrow(1, at, size).fill_(std::numeric_limits<double>::quiet_NaN());
+    at += size;
+  }
+  const auto size = static_cast<std::size_t>(d);
+  for (std::int64_t i = 0; i < samples.rows.size(0); ++i) {
+    const std::span<T> v(samples.workers[i].data_ptr<T>() + from, size);
+    const std::span<T> row(samples.rows[i].data_ptr<T>() + from, size);
+    worker_step<T>(options.worker(), v, row, {static_cast<std::uint64_t>(i), steps},
+                   {NonFinite::robust, pool()}, workspace);
+    std::ranges::copy(v, row.begin());
+  }
+}
+
+template <Real T>
+SampleInfo Engine::centre(const Rule& method, const Tensor& rows, const Tensor& m) {
+  const auto n = static_cast<std::size_t>(rows.size(0)), d = static_cast<std::size_t>(rows.size(1));
+  const Rows<T> view(rows.data_ptr<T>(), n, d, static_cast<std::size_t>(rows.stride(0)));
+  const Tensor before = keeps_center(method) ? m.clone() : Tensor();
+  return aggregate<T>(method, view, {m.data_ptr<T>(), d},
+                      {.center = before.defined() ? std::span<const T>(before.data_ptr<T>(), d)
+                                                  : std::span<const T>(),
+                       .non_finite = NonFinite::robust,
+                       .pool = pool(),
+                       .round = steps + 1});
+}
+
+void Engine::take_samples(const std::vector<Unit>& units, const Samples& samples) {
+  const Tensor &rows = samples.rows, &m = samples.m;
   reports.clear();
   const Tensor finite = at::isfinite(rows).all(0);
   const auto each = [&](const auto& use) {
@@ -211,6 +239,15 @@ void Engine::take_samples(const std::vector<Unit>& units, const Tensor& rows, co
       return;
     }
     if (d == 0) return;
+    const auto& options = dynamic_cast<const SampleMedianSGDOptions&>(*unit.options);
+    const bool doubles = rows.scalar_type() == at::kDouble;
+    if (options.has_workers()) {
+      // Nothing that is not finite goes on to the rule.
+      report.info.non_finite = static_cast<std::size_t>(
+          at::isfinite(rows.narrow(1, from, d)).logical_not().sum().item<std::int64_t>());
+      doubles ? follow<double>(unit, samples, from, d, first, workspace64_)
+              : follow<float>(unit, samples, from, d, first, workspace32_);
+    }
     // A component that no gradient has keeps its m, as in the core.
     const Tensor sample = rows.narrow(1, from, d), estimate = m.narrow(0, from, d);
     const Tensor nowhere = at::isnan(sample).all(0);
@@ -220,19 +257,20 @@ void Engine::take_samples(const std::vector<Unit>& units, const Tensor& rows, co
       before = estimate.clone();
       sample.copy_(at::where(nowhere, before, sample));
     }
-    const auto& options = dynamic_cast<const SampleMedianSGDOptions&>(*unit.options);
-    report.sample = centre_of(options.method(), from, d, NonFinite::robust);
+    report.sample = doubles ? centre<double>(options.method(), sample, estimate)
+                            : centre<float>(options.method(), sample, estimate);
     if (any_nowhere) estimate.copy_(at::where(nowhere, before, estimate));
-    report.info.non_finite = report.sample.nan + report.sample.inf;
+    if (!options.has_workers()) report.info.non_finite = report.sample.nan + report.sample.inf;
     std::int64_t at = from;
     for (std::size_t k = 0; k < unit.slots.size(); ++k) {
       const Slot& slot = unit.slots[k];
-      if (seen[first + k]) {
+      if (samples.seen[first + k]) {
         const Tensor step = m.narrow(0, at, slot.w.numel()).view(slot.w.sizes());
         if (slot.shrink != 1) slot.w.mul_(slot.shrink);
         slot.w.add_(step.to(slot.w.options()), -slot.eta);
         ParameterState& state = states_[slot.w.unsafeGetTensorImpl()];
         state.m = step;
+        if (options.has_workers()) state.workers = samples.workers.narrow(1, at, slot.w.numel());
         ++state.steps;
       }
       at += slot.w.numel();
