@@ -1,6 +1,7 @@
 #include "torch/failure.h"
 
 #include <c10/util/Exception.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -17,9 +18,7 @@ std::string sentence_of(const std::exception& failure) {
     const double gib = std::strtod(text.c_str() + at + kAsked.size(), nullptr) / 0x1p30;
     char size[32];
     std::snprintf(size, sizeof size, gib < 100 ? "%.3g" : "%.0f", gib);
-    return std::string("there is not enough memory: ")
-        .append(size)
-        .append(" GiB were asked for at once.");
+    return fmt::format("there is not enough memory: {} GiB were asked for at once.", size);
   }
   text.resize(std::min(text.find('\n'), text.size()));
   if (error == nullptr) return text;
@@ -27,7 +26,7 @@ std::string sentence_of(const std::exception& failure) {
   if (text.starts_with("[enforce fail"))
     text.erase(0, std::min(text.find("] "), text.size() - 2) + 2);
   while (text.ends_with('.') || text.ends_with(' ')) text.pop_back();
-  return std::string("libtorch: ").append(text).append(".");
+  return fmt::format("libtorch: {}.", text);
 }
 
 }  // namespace medgrad::libtorch

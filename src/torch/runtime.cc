@@ -1,6 +1,7 @@
 #include "medgrad/torch/runtime.h"
 
 #include <dlfcn.h>
+#include <fmt/core.h>
 #include <torch/torch.h>
 #include <torch/version.h>
 #if defined(__GLIBC__)
@@ -61,28 +62,26 @@ const char* better_kernels() {
   return nullptr;
 }
 
-// GCC 12 takes offence at std::string's operator+ here; append() is the same.
 std::string warning_about(const Runtime& found) {
-  std::string text;
   const auto named = [&](const char* name) { return found.blas.find(name) != std::string::npos; };
+  std::string text;
   if (found.threading == "pthreads") {
     text =
         "This BLAS has its own threads, which compete with libtorch's: training is up to ten "
         "times slower.";
   } else if (found.kernels == kUnknownToBlas && better_kernels() != nullptr) {
-    text =
+    return fmt::format(
         "This BLAS does not know the processor and uses the code for an old one, which is some "
-        "five times slower; setting OPENBLAS_CORETYPE=";
-    return text.append(better_kernels()).append(" helps.");
+        "five times slower; setting OPENBLAS_CORETYPE={} helps.",
+        better_kernels());
   } else if (found.threading == "unknown" && !named("mkl") && !named("blis")) {
     text = "This BLAS may be the reference one, which is some thirty times slower.";
   } else {
     return text;
   }
-  text.append(
-      " The Debian package libopenblas0-openmp has a fast one; programs that are built where it is "
-      "installed take it.");
-  return text;
+  return text +
+         " The Debian package libopenblas0-openmp has a fast one; programs that are built where it "
+         "is installed take it.";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "torch/models/bert.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <limits>
@@ -44,11 +45,9 @@ void check(const BertOptions& o) {
     throw Error("The sizes of a BERT model and the epsilon of its norms must be above 0.");
   }
   if (o.width % o.heads != 0) {
-    throw Error(std::string("The width of a BERT model is ")
-                    .append(std::to_string(o.width))
-                    .append("; it must be a multiple of the heads, ")
-                    .append(std::to_string(o.heads))
-                    .append("."));
+    throw Error(
+        fmt::format("The width of a BERT model is {}; it must be a multiple of the heads, {}.",
+                    o.width, o.heads));
   }
 }
 
@@ -94,11 +93,8 @@ at::Tensor BertEncoder::forward(const at::Tensor& tokens, const at::Tensor& type
   if (tokens.dim() != 2) throw Error("Tokens must have the shape (batch, length).");
   const std::int64_t batch = tokens.size(0), length = tokens.size(1);
   if (length > options_.positions) {
-    throw Error(std::string("A sequence has ")
-                    .append(std::to_string(length))
-                    .append(" tokens, but the model has positions for ")
-                    .append(std::to_string(options_.positions))
-                    .append("."));
+    throw Error(fmt::format("A sequence has {} tokens, but the model has positions for {}.", length,
+                            options_.positions));
   }
   const at::Tensor ids = tokens.t();
   // Looked up, not broadcast: the gradient of a broadcast depends on the number of threads.
@@ -114,8 +110,8 @@ at::Tensor BertEncoder::forward(const at::Tensor& tokens, const at::Tensor& type
 std::vector<std::pair<std::string, at::Tensor>> BertEncoder::published() const {
   std::vector<std::pair<std::string, at::Tensor>> all;
   const auto add = [&](const std::string& name, const at::Tensor& weight, const at::Tensor& bias) {
-    all.emplace_back(std::string(name).append(".weight"), weight);
-    if (bias.defined()) all.emplace_back(std::string(name).append(".bias"), bias);
+    all.emplace_back(name + ".weight", weight);
+    if (bias.defined()) all.emplace_back(name + ".bias", bias);
   };
   add("embeddings.word_embeddings", words_->weight, {});
   add("embeddings.position_embeddings", positions_->weight, {});
@@ -124,8 +120,8 @@ std::vector<std::pair<std::string, at::Tensor>> BertEncoder::published() const {
   const Names& names = options_.kind == BertKind::bert ? kBert : kDistilBert;
   for (std::size_t i = 0; i < layers_->layers.size(); ++i) {
     const BertLayer& layer = *layers_->layers[i];
-    const std::string prefix = std::string(names.layer).append(std::to_string(i)).append(".");
-    const auto part = [&](const char* name) { return std::string(prefix).append(name); };
+    const std::string prefix = fmt::format("{}{}.", names.layer, i);
+    const auto part = [&](const char* name) { return prefix + name; };
     std::int64_t row = 0;
     for (const char* name : {names.query, names.key, names.value}) {
       add(part(name), layer.attention->in_proj_weight.detach().narrow(0, row, options_.width),

@@ -1,5 +1,6 @@
 #include "torch/models/dropout.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -158,9 +159,8 @@ at::Tensor rectify_dropped(const at::Tensor& x, const DropoutMask& mask) {
 Dropout::Dropout(std::shared_ptr<DropoutStream> stream, double p)
     : stream_(std::move(stream)), site_(stream_->sites++), threshold_(0) {
   if (!(p >= 0 && p < 1)) {
-    throw Error(std::string("The probability of dropout is ")
-                    .append(std::to_string(p))
-                    .append("; it must be at least 0 and below 1."));
+    throw Error(fmt::format("The probability of dropout is {}; it must be at least 0 and below 1.",
+                            std::to_string(p)));
   }
   threshold_ = static_cast<std::uint16_t>(std::min(std::round(p * 65536), 65535.0));
 }

@@ -1,5 +1,6 @@
 #include "torch/models/encoder.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <cmath>
@@ -45,11 +46,9 @@ void check(const EncoderOptions& o) {
         "An encoder needs at least one token, head and hidden unit, and a width of at least 2.");
   }
   if (o.width % o.heads != 0 || o.width % 2 != 0) {
-    throw Error(std::string("The width of an encoder is ")
-                    .append(std::to_string(o.width))
-                    .append("; it must be even and a multiple of the heads, ")
-                    .append(std::to_string(o.heads))
-                    .append("."));
+    throw Error(fmt::format(
+        "The width of an encoder is {}; it must be even and a multiple of the heads, {}.", o.width,
+        o.heads));
   }
 }
 

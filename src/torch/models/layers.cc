@@ -1,5 +1,6 @@
 #include "torch/models/layers.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <utility>
@@ -32,11 +33,8 @@ at::Tensor Table::forward(const at::Tensor& ids) const {
   if (ids.scalar_type() != at::kLong) throw Error("Tokens must be int64.");
   const std::int64_t least = ids.min().item<std::int64_t>(), most = ids.max().item<std::int64_t>();
   if (least < 0 || most >= weight.size(0)) {
-    throw Error(std::string("Token ")
-                    .append(std::to_string(least < 0 ? least : most))
-                    .append(" is not a token; tokens are 0 to ")
-                    .append(std::to_string(weight.size(0) - 1))
-                    .append("."));
+    throw Error(fmt::format("Token {} is not a token; tokens are 0 to {}.",
+                            least < 0 ? least : most, weight.size(0) - 1));
   }
   return at::embedding(weight, ids);
 }

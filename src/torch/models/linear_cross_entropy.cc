@@ -1,5 +1,6 @@
 #include "torch/models/linear_cross_entropy.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -35,13 +36,8 @@ void check(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor&
   const std::int64_t* t = targets.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < n; ++i) {
     if (t[i] >= 0 && t[i] < vocabulary) continue;
-    throw Error(std::string("Target ")
-                    .append(std::to_string(i))
-                    .append(" is token ")
-                    .append(std::to_string(t[i]))
-                    .append(", but the vocabulary has tokens 0 to ")
-                    .append(std::to_string(vocabulary - 1))
-                    .append("."));
+    throw Error(fmt::format("Target {} is token {}, but the vocabulary has tokens 0 to {}.", i,
+                            t[i], vocabulary - 1));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "torch/models/question_answering.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -46,8 +47,8 @@ bool of_no_use(const std::string& name) {
 std::string text_of(at::IntArrayRef sizes) {
   std::string text = "(";
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    text.append(i == 0 ? "" : ", ").append(std::to_string(sizes[i]));
-  return text.append(")");
+    text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
+  return text + ")";
 }
 
 }  // namespace
@@ -80,13 +81,8 @@ LoadReport QuestionAnswering::load(const std::map<std::string, at::Tensor>& tens
       continue;
     }
     if (tensor.sizes() != place->second.sizes()) {
-      throw Error(std::string("Tensor ")
-                      .append(name)
-                      .append(" of the checkpoint has shape ")
-                      .append(text_of(tensor.sizes()))
-                      .append("; the model needs ")
-                      .append(text_of(place->second.sizes()))
-                      .append("."));
+      throw Error(fmt::format("Tensor {} of the checkpoint has shape {}; the model needs {}.", name,
+                              text_of(tensor.sizes()), text_of(place->second.sizes())));
     }
     found[plain] = tensor;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <fmt/core.h>
 
 #include <string>
 
@@ -17,9 +18,8 @@ void for_real(const at::Tensor& x, const F& f) {
   } else if (x.scalar_type() == at::kDouble) {
     f(0.0);
   } else {
-    throw Error(std::string("A tensor of type ")
-                    .append(c10::toString(x.scalar_type()))
-                    .append(" was given; models work in Float or Double."));
+    throw Error(fmt::format("A tensor of type {} was given; models work in Float or Double.",
+                            c10::toString(x.scalar_type())));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "torch/models/transformer_xl.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -60,16 +61,13 @@ void check(const TransformerXLOptions& o) {
         "2.");
   }
   if (o.width % o.heads != 0 || o.width % 2 != 0) {
-    throw Error(std::string("The width of a Transformer-XL is ")
-                    .append(std::to_string(o.width))
-                    .append("; it must be even and a multiple of the heads, ")
-                    .append(std::to_string(o.heads))
-                    .append("."));
+    throw Error(fmt::format(
+        "The width of a Transformer-XL is {}; it must be even and a multiple of the heads, {}.",
+        o.width, o.heads));
   }
   if (o.memory < 0) {
-    throw Error(std::string("The memory of a Transformer-XL is ")
-                    .append(std::to_string(o.memory))
-                    .append(" tokens; it must be at least 0."));
+    throw Error(fmt::format("The memory of a Transformer-XL is {} tokens; it must be at least 0.",
+                            o.memory));
   }
 }
 

@@ -1,6 +1,8 @@
 // Saving and loading: parameters by their place, options included.
 //
 // torch::optim's own archives name parameters by their address and forget options on loading.
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "medgrad/error.h"
@@ -14,9 +16,7 @@ using ::torch::serialize::OutputArchive;
 
 constexpr std::int64_t kFormat = 1;
 
-std::string numbered(const char* what, std::size_t i) {
-  return std::string(what).append(std::to_string(i));
-}
+std::string numbered(const char* what, std::size_t i) { return fmt::format("{}{}", what, i); }
 
 template <class V>
 void put(OutputArchive& archive, const char* key, const V& value) {
@@ -26,17 +26,15 @@ void put(OutputArchive& archive, const char* key, const V& value) {
 c10::IValue get(InputArchive& archive, const char* key) {
   c10::IValue value;
   if (!archive.try_read(key, value))
-    throw Error(std::string("the file is not a saved optimiser of medgrad, or is damaged: '")
-                    .append(key)
-                    .append("' is missing."));
+    throw Error(fmt::format(
+        "the file is not a saved optimiser of medgrad, or is damaged: '{}' is missing.", key));
   return value;
 }
 
 InputArchive nested(InputArchive& archive, const std::string& key) {
   InputArchive inner;
   if (!archive.try_read(key, inner))
-    throw Error(
-        std::string("the saved optimiser is incomplete: '").append(key).append("' is missing."));
+    throw Error(fmt::format("the saved optimiser is incomplete: '{}' is missing.", key));
   return inner;
 }
 
@@ -64,11 +62,8 @@ void put_group(OutputArchive& archive, const GroupOptions& options) {
 SavedGroup get_group(InputArchive& archive, const GroupOptions& options) {
   const std::string method = get(archive, "method").toStringRef();
   if (method != options.method_line())
-    throw Error(std::string("the saved optimiser has the method '")
-                    .append(method)
-                    .append("' where this one has '")
-                    .append(options.method_line())
-                    .append("'."));
+    throw Error(fmt::format("the saved optimiser has the method '{}' where this one has '{}'.",
+                            method, options.method_line()));
   SavedGroup saved;
   saved.tau = get(archive, "tau").toDouble();
   for_each_field<GroupSettings>([&]<class V>(const Field<GroupSettings, V>& field) {
@@ -141,13 +136,10 @@ void Engine::save(OutputArchive& archive, const ParamGroups& groups) const {
 
 void Engine::load(InputArchive& archive, ParamGroups& groups) {
   const std::string kind = get(archive, "medgrad").toStringRef();
-  if (kind != kind_)
-    throw Error(
-        std::string("the file has a ").append(kind).append(", not a ").append(kind_).append("."));
+  if (kind != kind_) throw Error(fmt::format("the file has a {}, not a {}.", kind, kind_));
   if (const auto format = get(archive, "format").toInt(); format != kFormat)
-    throw Error(std::string("the saved optimiser has format ")
-                    .append(std::to_string(format))
-                    .append("; this version reads only format 1."));
+    throw Error(fmt::format("the saved optimiser has format {}; this version reads only format 1.",
+                            format));
   if (get(archive, "groups").toInt() != static_cast<std::int64_t>(groups.size()))
     throw Error("the saved optimiser has a different number of parameter groups.");
   std::vector<SavedGroup> saved;

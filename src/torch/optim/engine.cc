@@ -1,5 +1,7 @@
 #include "torch/optim/engine.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -121,15 +123,13 @@ const ParameterState* Engine::find(const Tensor& w) const {
 
 std::string Engine::name_of(const Slot& slot) const {
   if (const auto named = names.find(key_of(slot.w)); named != names.end()) return named->second;
-  std::string text = "parameter ";
-  text.append(std::to_string(slot.index + 1)).append(" of group ");
-  return text.append(std::to_string(slot.group + 1));
+  return fmt::format("parameter {} of group {}", slot.index + 1, slot.group + 1);
 }
 
 std::string Engine::name_of(const Unit& unit) const {
   if (unit.scope == Scope::global) return "all";
   if (unit.scope == Scope::tensor) return name_of(unit.slots.front());
-  return std::string("group ").append(std::to_string(unit.slots.front().group + 1));
+  return fmt::format("group {}", unit.slots.front().group + 1);
 }
 
 const Slot& Engine::slot_at(const Unit& unit, std::size_t index) {
@@ -142,10 +142,10 @@ const Slot& Engine::slot_at(const Unit& unit, std::size_t index) {
 }
 
 void Engine::refuse(const Slot& slot) const {
-  throw Error(std::string("the gradient of ")
-                  .append(name_of(slot))
-                  .append(" or its weights have a component that is NaN or Inf; the step was "
-                          "not taken."));
+  throw Error(
+      fmt::format("the gradient of {} or its weights have a component that is NaN or Inf; the step "
+                  "was not taken.",
+                  name_of(slot)));
 }
 
 ThreadPool* Engine::pool() {
@@ -179,9 +179,10 @@ std::vector<Unit> Engine::units(const ParamGroups& groups, bool with_undefined) 
       slot.group = k;
       slot.index = i;
       if (g.defined() && g.is_sparse())
-        throw Error(name_of(slot).append(
-            " has a sparse gradient, for which a median of all components makes no sense; make it "
-            "dense (for an embedding: sparse(false))."));
+        throw Error(
+            fmt::format("{} has a sparse gradient, for which a median of all components makes no "
+                        "sense; make it dense (for an embedding: sparse(false)).",
+                        name_of(slot)));
       const double sign = s.maximize ? -1 : 1;
       slot.eta = sign * s.lr;
       slot.shrink = s.decoupled ? 1 - s.lr * s.weight_decay : 1;

@@ -1,5 +1,7 @@
 #include "medgrad/torch/options.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "medgrad/error.h"
@@ -25,7 +27,7 @@ void GroupOptions::validate() const { check_fields(settings_); }
 double MedianSGDOptions::tau() const { return tau_of(method_); }
 void MedianSGDOptions::set_tau(double value) { medgrad::set_tau(method_, value); }
 std::string MedianSGDOptions::method_line() const {
-  return state_line(method_).append(start_ == Start::cold ? " cold" : " warm");
+  return fmt::format("{}{}", state_line(method_), start_ == Start::cold ? " cold" : " warm");
 }
 void MedianSGDOptions::validate() const {
   GroupOptions::validate();
@@ -38,7 +40,9 @@ void ClippedSGDOptions::validate() const {
   validate_online(method_);
 }
 
-std::string SignSGDOptions::method_line() const { return state_line(online()).append(" cold"); }
+std::string SignSGDOptions::method_line() const {
+  return fmt::format("{} cold", state_line(online()));
+}
 
 double MedianAdamOptions::beta1() const {
   if (beta1_) return *beta1_;
@@ -53,9 +57,9 @@ double MedianAdamOptions::beta1() const {
 double MedianAdamOptions::tau() const { return tau_of(method_); }
 void MedianAdamOptions::set_tau(double value) { medgrad::set_tau(method_, value); }
 std::string MedianAdamOptions::method_line() const {
-  std::string line = state_line(method_);
-  line.append(" beta2=").append(number(beta2_)).append(" eps=").append(number(eps_));
-  if (beta1_) line.append(" beta1=").append(number(*beta1_));  // else it goes with tau
+  std::string line =
+      fmt::format("{} beta2={} eps={}", state_line(method_), number(beta2_), number(eps_));
+  if (beta1_) line += fmt::format(" beta1={}", number(*beta1_));  // else it goes with tau
   return line;
 }
 void MedianAdamOptions::validate() const {
@@ -67,11 +71,11 @@ void MedianAdamOptions::validate() const {
 double SampleMedianSGDOptions::tau() const { return worker_tau(worker_); }
 void SampleMedianSGDOptions::set_tau(double value) { set_worker_tau(worker_, value); }
 std::string SampleMedianSGDOptions::method_line() const {
-  std::string line = describe(method_).append(" n=").append(std::to_string(n_));
+  std::string line = fmt::format("{} n={}", describe(method_), n_);
   if (const auto* online = std::get_if<OnlineMethod>(&worker_)) {
-    line.append(" of ").append(state_line(*online));
+    line += fmt::format(" of {}", state_line(*online));
   } else if (has_workers()) {
-    line.append(" of ").append(describe(worker_, "tau"));
+    line += fmt::format(" of {}", describe(worker_, "tau"));
   }
   return line;
 }

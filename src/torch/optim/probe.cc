@@ -1,5 +1,6 @@
 #include "medgrad/torch/probe.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -35,9 +36,8 @@ class Gradients {
     clear();
     Tensor all = at::cat(parts);
     if (!at::isfinite(all).all().item<bool>())
-      throw Error(std::string("the gradient of batch ")
-                      .append(std::to_string(batch + 1))
-                      .append(" has a component that is NaN or Inf."));
+      throw Error(
+          fmt::format("the gradient of batch {} has a component that is NaN or Inf.", batch + 1));
     return all;
   }
   [[nodiscard]] std::int64_t size() const { return size_; }
@@ -62,13 +62,12 @@ double GradientNoise::quantile(double q) const {
 }
 
 std::string GradientNoise::verdict() const {
-  std::string text = "A batch's gradient is off by ";
-  text.append(number(std::round(quantile(0.5) * 1e4) / 1e4))
-      .append(" (median), where the full gradient has norm ")
-      .append(number(std::round(gradient_norm * 1e4) / 1e4))
-      .append(". Components: ")
-      .append(components.told() ? components.verdict() : components.quantiles_error);
-  return text;
+  const auto brief = [](double x) { return number(std::round(x * 1e4) / 1e4); };
+  return fmt::format(
+      "A batch's gradient is off by {} (median), where the full gradient has norm {}. Components: "
+      "{}",
+      brief(quantile(0.5)), brief(gradient_norm),
+      components.told() ? components.verdict() : components.quantiles_error);
 }
 
 NoiseMeter::NoiseMeter(std::span<const double> mean, std::size_t batches)

@@ -1,4 +1,6 @@
 // SampleMedianSGD: n gradients in one matrix, one robust row out of it.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -137,11 +139,10 @@ Tensor SampleMedianSGD::step(LossClosure closure) {
     }
     loss = loss / static_cast<double>(s.n);
   } else if (s.taken != s.n) {
-    throw Error(std::to_string(s.taken)
-                    .append(" of the ")
-                    .append(std::to_string(s.n))
-                    .append(" gradients of this step have been observed; call observe() after each "
-                            "backward()."));
+    throw Error(
+        fmt::format("{} of the {} gradients of this step have been observed; call observe() after "
+                    "each backward().",
+                    s.taken, s.n));
   }
   engine().take_samples(s.units, s);
   s.taken = 0;
