@@ -1,5 +1,6 @@
 #include "language/batch_gradients.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -56,9 +57,7 @@ void BatchGradients::compute(std::size_t k, std::span<float> to) {
   model_.zero_grad(true);
   model_.train(was_training);
   if (!std::ranges::all_of(to, [](float x) { return std::isfinite(x); }))
-    throw Error(std::string("the gradient of batch ")
-                    .append(std::to_string(k + 1))
-                    .append(" has a component that is NaN or Inf."));
+    throw Error(fmt::format("the gradient of batch {} has a component that is NaN or Inf.", k + 1));
 }
 
 }  // namespace medgrad::language

@@ -1,5 +1,6 @@
 #include "language/checkpoint.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <exception>
@@ -49,9 +50,7 @@ Position position_of(const std::string& text) {
 constexpr std::string_view kLastLine = "\nmedgrad checksum ";
 constexpr std::size_t kLastLineSize = kLastLine.size() + 16 + 1;
 
-std::string last_line(const Checksum& sum) {
-  return std::string(kLastLine).append(sum.text()).append("\n");
-}
+std::string last_line(const Checksum& sum) { return fmt::format("{}{}\n", kLastLine, sum.text()); }
 
 // The archive in the bytes of a file; empty where the checksum does not fit.
 std::string_view checked(std::string_view bytes) {
@@ -66,7 +65,8 @@ std::string_view checked(std::string_view bytes) {
 template <class Read>
 auto read_from(const fs::path& file, const Read& read) {
   const auto damaged = [&] {
-    return Error(file.string().append(" is not a checkpoint of a training run, or is damaged."));
+    return Error(
+        fmt::format("{} is not a checkpoint of a training run, or is damaged.", file.string()));
   };
   try {
     return read();
@@ -139,14 +139,14 @@ void save_checkpoint(const fs::path& file, const Json& config, const Position& p
 Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::Module& model,
                          libtorch::TrackingOptimizer& optimizer, libtorch::Scheduler& scheduler) {
   if (!fs::exists(file))
-    throw Error(std::string("there is no checkpoint to resume from: ")
-                    .append(file.string())
-                    .append(" does not exist."));
+    throw Error(
+        fmt::format("there is no checkpoint to resume from: {} does not exist.", file.string()));
   return read_from(file, [&] {
     const MappedFile mapped(file);
     const std::string_view bytes = checked(mapped.bytes());
     if (bytes.empty())
-      throw Error(file.string().append(" is not a checkpoint of a training run, or is damaged."));
+      throw Error(
+          fmt::format("{} is not a checkpoint of a training run, or is damaged.", file.string()));
     InputArchive archive, weights, state, schedule;
     c10::IValue saved, position;
     archive.load_from(bytes.data(), bytes.size());
@@ -161,7 +161,7 @@ Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       at::Tensor value;
       if (!weights.try_read(std::to_string(i), value) || value.sizes() != parameters[i].sizes())
-        throw Error(file.string().append(" belongs to another model."));
+        throw Error(fmt::format("{} belongs to another model.", file.string()));
       parameters[i].copy_(value);
     }
     optimizer.load(state);

@@ -1,5 +1,6 @@
 #include "language/encoder.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "text/encoder_title.h"
 #include "text/safetensors.h"
@@ -27,14 +29,8 @@ std::map<std::string, at::Tensor> tensors_of(const std::filesystem::path& path) 
     file.read(one.name, values);
     const auto bad = std::ranges::count_if(values, [](float x) { return !std::isfinite(x); });
     if (bad > 0)
-      throw Error(path.string()
-                      .append(": ")
-                      .append(std::to_string(bad))
-                      .append(" of the ")
-                      .append(std::to_string(one.elements))
-                      .append(" numbers of ")
-                      .append(one.name)
-                      .append(" are not finite."));
+      throw Error(fmt::format("{}: {} of the {} of {} are not finite.", path.string(), bad,
+                              counted(one.elements, "number"), one.name));
     tensors.emplace(one.name, to);
   }
   return tensors;
@@ -42,13 +38,12 @@ std::map<std::string, at::Tensor> tensors_of(const std::filesystem::path& path) 
 
 }  // namespace
 
-std::string counted(const std::vector<std::string>& names) {
+std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
-  std::string text = std::to_string(names.size());
-  text.append(names.size() == 1 ? " tensor (" : " tensors (");
+  std::string text = counted(names.size(), "tensor") + " (";
   for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text.append(i == 0 ? "" : ", ").append(names[i]);
-  return text.append(names.size() > kShown ? ", …)" : ")");
+    text += (i == 0 ? "" : ", ") + names[i];
+  return text + (names.size() > kShown ? ", …)" : ")");
 }
 
 libtorch::BertOptions read_encoder_options(const EncoderFiles& files) {
@@ -65,12 +60,8 @@ text::WordPiece read_encoder_vocabulary(const EncoderFiles& files,
                                         const libtorch::BertOptions& options) {
   text::WordPiece vocabulary = text::WordPiece::read(files.vocabulary);
   if (vocabulary.size() != static_cast<std::size_t>(options.vocabulary))
-    throw Error(files.vocabulary.string()
-                    .append(" has ")
-                    .append(std::to_string(vocabulary.size()))
-                    .append(" tokens where config.json says ")
-                    .append(std::to_string(options.vocabulary))
-                    .append("."));
+    throw Error(fmt::format("{} has {} where config.json says {}.", files.vocabulary.string(),
+                            counted(vocabulary.size(), "token"), options.vocabulary));
   return vocabulary;
 }
 
@@ -80,16 +71,15 @@ libtorch::LoadReport load_encoder(const EncoderFiles& files, libtorch::QuestionA
   try {
     report = model.load(tensors);
   } catch (const Error& error) {
-    throw Error(files.weights.string().append(": ").append(error.what()));
+    throw Error(fmt::format("{}: {}", files.weights.string(), error.what()));
   }
-  if (!report.missing.empty())
-    throw Error(files.weights.string()
-                    .append(" lacks ")
-                    .append(counted(report.missing))
-                    .append(report.unexpected.empty() ? "" : ", with ")
-                    .append(report.unexpected.empty() ? "" : counted(report.unexpected))
-                    .append(report.unexpected.empty() ? "" : " of them unused")
-                    .append("."));
+  if (!report.missing.empty()) {
+    const std::string unused = report.unexpected.empty() ? ""
+                                                         : fmt::format(", with {} of them unused",
+                                                                       listed(report.unexpected));
+    throw Error(
+        fmt::format("{} lacks {}{}.", files.weights.string(), listed(report.missing), unused));
+  }
   return report;
 }
 

@@ -35,6 +35,6 @@ struct EncoderFiles {
 libtorch::LoadReport load_encoder(const EncoderFiles& files, libtorch::QuestionAnswering& model);
 
 // "3 tensors (a, b, …)".
-[[nodiscard]] std::string counted(const std::vector<std::string>& names);
+[[nodiscard]] std::string listed(const std::vector<std::string>& names);
 
 }  // namespace medgrad::language

@@ -1,5 +1,7 @@
 #include "language/gradient_settings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,10 +24,9 @@ Node::List entries(const Node* node) {
 
 [[noreturn]] void wrong(const Reader& reader, const Node& at, std::string_view key,
                         std::string_view should) {
-  std::string sentence = std::string("'").append(key).append("' has ").append(at.kind());
-  if (at.number() != nullptr || at.text() != nullptr)
-    sentence.append(" (").append(plain(at)).append(")");
-  reader.fail(at, sentence.append("; it must be ").append(should).append("."));
+  const bool scalar = at.number() != nullptr || at.text() != nullptr;
+  reader.fail(at, fmt::format("'{}' has {}{}; it must be {}.", key, at.kind(),
+                              scalar ? fmt::format(" ({})", plain(at)) : "", should));
 }
 
 std::vector<double> numbers(Reader& reader, std::string_view key, std::string_view should,
@@ -36,7 +37,7 @@ std::vector<double> numbers(Reader& reader, std::string_view key, std::string_vi
   for (const Node& entry : entries(node)) {
     if (entry.number() == nullptr || !fits(*entry.number())) wrong(reader, entry, key, should);
     if (std::ranges::count(values, *entry.number()) > 0)
-      reader.fail(entry, std::string("'").append(key).append("' names a value twice."));
+      reader.fail(entry, fmt::format("'{}' names a value twice.", key));
     values.push_back(*entry.number());
   }
   if (values.empty()) wrong(reader, *node, key, should);
@@ -56,7 +57,7 @@ Node list_node(const Values& values, Make make) {
 std::string shown(const Node& node) {
   if (node.list() == nullptr) return plain(node);
   std::string text;
-  for (const Node& entry : *node.list()) text.append(text.empty() ? "" : ", ").append(plain(entry));
+  for (const Node& entry : *node.list()) text += (text.empty() ? "" : ", ") + plain(entry);
   return text.empty() ? "none" : text;
 }
 
@@ -91,7 +92,7 @@ GradientSettings read_gradient_settings(const Node& document, const std::string&
     for (const Node& entry : entries(methods)) {
       if (entry.text() == nullptr) wrong(reader, entry, "methods", "names of methods");
       if (std::ranges::count(s.methods, *entry.text()) > 0)
-        reader.fail(entry, std::string("'").append(*entry.text()).append("' is named twice."));
+        reader.fail(entry, fmt::format("'{}' is named twice.", *entry.text()));
       s.methods.push_back(*entry.text());
     }
   }
@@ -151,13 +152,12 @@ std::string scaled_down(const Node& document) {
   for (const auto& [key, value] : *scale->object()) {
     const Node* const here = document.find(key);
     if (here != nullptr && shown(*here) == shown(value)) continue;
-    keys.append(keys.empty() ? "" : "; ").append(key).append(" ");
-    keys.append(here == nullptr ? "not given" : shown(*here));
-    keys.append(" instead of ")
-        .append(key.ends_with("limit") && shown(value) == "0" ? "none" : shown(value));
+    keys += fmt::format("{}{} {} instead of {}", keys.empty() ? "" : "; ", key,
+                        here == nullptr ? "not given" : shown(*here),
+                        key.ends_with("limit") && shown(value) == "0" ? "none" : shown(value));
   }
   if (keys.empty()) return {};
-  return std::string("Scaled down: ").append(keys).append("; --paper-scale runs the paper's.");
+  return fmt::format("Scaled down: {}; --paper-scale runs the paper's.", keys);
 }
 
 void put(Node& document, const std::string& key, Node value) {

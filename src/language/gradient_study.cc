@@ -1,9 +1,12 @@
 #include "language/gradient_study.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
+#include "base/text.h"
 #include "lab/findings/lookup.h"
 #include "language/gradients.h"
 #include "language/noise_findings.h"
@@ -113,13 +116,12 @@ std::string measured(std::size_t batch, const BatchGradients& gradients, const F
                      std::span<const double> errors) {
   double mean = 0;
   for (const double x : errors) mean += x / static_cast<double>(errors.size());
-  std::string text = "At batch ";
-  text.append(std::to_string(batch)).append(" (").append(std::to_string(gradients.batches()));
-  text.append(" batches, ").append(std::to_string(gradients.dimension())).append(" parameters) ");
-  text.append("the full gradient has norm ").append(lab::show(full.norm));
-  text.append(" and largest component ").append(lab::show(full.largest));
-  text.append("; the mean distance of ").append(std::to_string(errors.size()));
-  return text.append(" batch gradients from it is ").append(lab::show(mean)).append(".");
+  return fmt::format(
+      "At batch {} ({}, {}) the full gradient has norm {} and largest component {}; the mean "
+      "distance of {} from it is {}.",
+      batch, counted(gradients.batches(), "batch", "batches"),
+      counted(gradients.dimension(), "parameter"), lab::show(full.norm), lab::show(full.largest),
+      counted(errors.size(), "batch gradient"), lab::show(mean));
 }
 
 // Gives what the data and the model were.
@@ -132,11 +134,9 @@ std::string run_batch_size(Results& r, const GradientSettings& s, std::size_t ba
                                                         .data_seed = s.seed,
                                                         .limit = s.limit});
   if (task->batches() < (s.noise ? 2U : 1U))
-    throw Error(std::string("there are only ")
-                    .append(std::to_string(task->batches()))
-                    .append(" whole batches of size ")
-                    .append(std::to_string(batch))
-                    .append("; choose a smaller --batch."));
+    throw Error(fmt::format("there {} only {} of size {}; choose a smaller --batch.",
+                            task->batches() == 1 ? "is" : "are",
+                            counted(task->batches(), "whole batch", "whole batches"), batch));
   const std::shared_ptr<libtorch::Model> model = task->make_model(s.seed);
   BatchGradients gradients(*task, *model, s.dropout == 0, options.memory);
   const std::size_t steps = s.methods.empty() ? 0 : s.steps;
@@ -192,9 +192,9 @@ lab::Finished run_gradient_study(const GradientSettings& settings,
   if (std::string scaled = scaled_down(document); !scaled.empty())
     results.notes.push_back(std::move(scaled));
   if (settings.limit != 0)
-    results.notes.push_back(std::string("The full gradient is that of the first ")
-                                .append(std::to_string(settings.limit))
-                                .append(" batches of the training part, not of all of it."));
+    results.notes.push_back(fmt::format(
+        "The full gradient is that of the first {} of the training part, not of all of it.",
+        counted(settings.limit, "batch", "batches")));
   if (settings.size == Size::small)
     results.notes.emplace_back("The model is a small one of the same kind as the paper's.");
   Node::List data;

@@ -1,5 +1,7 @@
 #include "language/method.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -45,7 +47,7 @@ Method parse_method(std::string_view word) {
   method.word = word;
   method.label = label_of(entry.name, given.name);
   for (const auto& [key, value] : values)
-    method.label.append(", ").append(key).append(" = ").append(entry.find(key)->value_text(value));
+    method.label += fmt::format(", {} = {}", key, entry.find(key)->value_text(value));
   if (entry.find("tau") != nullptr)
     values.try_emplace("tau", entry.name == "momentum" ? 1.0 / 9 : 0.1);
   method.gradient = entry.make(values);
@@ -54,7 +56,7 @@ Method parse_method(std::string_view word) {
                                               : std::string(entry.name);
   method.line = entry.name;
   for (const auto& [key, value] : complete(entry.name, entry.parameters, values))
-    method.line.append(" ").append(key).append("=").append(number(value));
+    method.line += fmt::format(" {}={}", key, number(value));
   return method;
 }
 

@@ -1,5 +1,7 @@
 #include "language/noise_findings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -87,15 +89,14 @@ Panel quantile_panel(const QuantilePlot& plot) {
 
 Claim tail_claim(const QuantilePlot& plot, const libtorch::GradientNoise& noise,
                  const std::string& where) {
-  std::string evidence = "the largest ";
-  evidence.append(std::to_string(plot.largest)).append(" of ");
-  evidence.append(std::to_string(plot.values.size())).append(" standardised errors are ");
-  evidence.append(show(plot.excess)).append(" above the Gaussian quantiles on average (99 % of ");
-  evidence.append("Gaussian samples of that size stay below ").append(show(plot.gaussian_excess));
-  evidence.append("), the largest is ").append(show(plot.values.back())).append(" where ");
-  evidence.append(show(plot.normal.back())).append(" is expected");
-  if (noise.norms) evidence.append("; Hill: ").append(noise.norms->verdict());
-  if (evidence.back() != '.') evidence.append(".");
+  std::string evidence = fmt::format(
+      "the largest {} of {} standardised errors are {} above the Gaussian quantiles on average "
+      "(99 % of Gaussian samples of that size stay below {}), the largest is {} where {} is "
+      "expected",
+      plot.largest, plot.values.size(), show(plot.excess), show(plot.gaussian_excess),
+      show(plot.values.back()), show(plot.normal.back()));
+  if (noise.norms) evidence += "; Hill: " + noise.norms->verdict();
+  if (evidence.back() != '.') evidence += ".";
   return {"errors of gradients have a heavier upper tail than a Gaussian law" + where,
           plot.heavier_than_gaussian(), evidence};
 }
@@ -115,21 +116,20 @@ Claim component_claim(const libtorch::GradientNoise& noise, const std::string& w
   std::string claim = "single components of gradients are heavier-tailed than Gaussian" + where;
   if (!noise.components.quantiles) return {std::move(claim), {}, noise.components.quantiles_error};
   const StableFit& fit = *noise.components.quantiles;
-  std::string evidence =
-      "it holds where the 95 % interval of the index by quantiles, 2 for Gaussian ";
-  evidence.append("noise, lies below 2; of ")
-      .append(std::to_string(fit.n))
-      .append(" entries from ");
-  evidence.append(std::to_string(noise.errors.size())).append(" batches, each component over its ");
-  evidence.append("own scale and without the ").append(std::to_string(fit.missing));
-  evidence.append(" of components that often stand still, it is ");
+  std::string evidence = fmt::format(
+      "it holds where the 95 % interval of the index by quantiles, 2 for Gaussian noise, lies "
+      "below 2; "
+      "of {} entries from {} batches, each component over its own scale and without the {} of "
+      "components that often stand still, it is ",
+      fit.n, noise.errors.size(), fit.missing);
   if (const auto& other = noise.components.log_moment; contradict(fit, other)) {
-    evidence.append(show(fit.parameters.alpha)).append(" (").append(show(fit.alpha.low));
-    evidence.append("-").append(show(fit.alpha.high)).append("), where log-moments say ");
-    evidence.append(show(other->alpha)).append(": no stable law describes them, and neither ");
-    evidence.append("number is a tail index.");
+    evidence += fmt::format(
+        "{} ({}-{}), where log-moments say {}: no stable law describes them, and neither number is "
+        "a "
+        "tail index.",
+        show(fit.parameters.alpha), show(fit.alpha.low), show(fit.alpha.high), show(other->alpha));
   } else {
-    evidence.append("as follows: ").append(noise.components.verdict());
+    evidence += "as follows: " + noise.components.verdict();
   }
   return {std::move(claim), fit.alpha.high < 2, evidence};
 }
@@ -141,7 +141,7 @@ void add_index(Results& r, std::string_view metric, std::size_t batch, double al
       {"", alpha}, {"_low", interval.low}, {"_high", interval.high}};
   for (const auto& [suffix, value] : values) {
     lab::Group group{.axes = {{"batch", static_cast<double>(batch)}},
-                     .metric = std::string(metric).append(suffix),
+                     .metric = fmt::format("{}{}", metric, suffix),
                      .runs = 1,
                      .values = {value}};
     lab::summarise(group);
@@ -182,7 +182,7 @@ QuantilePlot quantile_plot(std::span<const double> values) {
 void add_noise_findings(Results& r, const libtorch::GradientNoise& noise, std::size_t batch,
                         bool several) {
   const std::string name = std::to_string(batch);
-  const std::string where = several ? " (batch " + name + ")" : "";
+  const std::string where = several ? fmt::format(" (batch {})", name) : "";
   if (noise.norms)
     add_index(r, "tail_index_norms", batch, noise.norms->alpha, noise.norms->interval);
   if (const auto& fit = noise.components.quantiles)

@@ -3,12 +3,14 @@
 // After each epoch, in evaluation mode: training_loss is the mean over the batches of the training
 // part (in the order of the file), valid_loss that of the development part, and exact match and F1
 // are those of the answers found there.
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/checksum.h"
+#include "base/text.h"
 #include "language/encoder.h"
 #include "language/parts.h"
 #include "medgrad/error.h"
@@ -57,12 +59,12 @@ class QuestionTask final : public Task {
   const TaskOptions& options() const override { return options_; }
 
   std::string description() const override {
-    std::string text(info_.title);
-    text.append(": ").append(std::to_string(train_->size())).append(" training windows, batch ");
-    text.append(std::to_string(options_.batch)).append(encoder_note_);
+    std::string text =
+        fmt::format("{}: {}, batch {}{}", info_.title, counted(train_->size(), "training window"),
+                    options_.batch, encoder_note_);
     if (train_size() < train_->size() && options_.limit != 0)
-      text.append(", the first ").append(std::to_string(options_.limit)).append(" batches only");
-    return text.append(".");
+      text += fmt::format(", the first {} only", counted(options_.limit, "batch", "batches"));
+    return text + ".";
   }
 
   std::string data_checksum() const override {
@@ -164,7 +166,7 @@ class QuestionTask final : public Task {
       return;
     }
     if (const std::string title = title_of(bert_); title != text::kDistilBert)
-      encoder_note_.append(", encoder ").append(title).append(" where the paper has DistilBERT");
+      encoder_note_ += fmt::format(", encoder {} where the paper has DistilBERT", title);
     load(encoder);
   }
 
@@ -174,12 +176,9 @@ class QuestionTask final : public Task {
     for (const text::FeatureSet* const set : {&*train_, &*dev_})
       for (std::size_t i = 0; i < set->size(); ++i) longest = std::max(longest, set->length(i));
     if (longest > static_cast<std::size_t>(bert_.positions))
-      throw Error(encoder.config.string()
-                      .append(": max_position_embeddings is ")
-                      .append(std::to_string(bert_.positions))
-                      .append(", and the longest window of questions and text has ")
-                      .append(std::to_string(longest))
-                      .append(" tokens."));
+      throw Error(fmt::format(
+          "{}: max_position_embeddings is {}, and the longest window of questions and text has {}.",
+          encoder.config.string(), bert_.positions, counted(longest, "token")));
   }
 
   void make_up() {
@@ -217,9 +216,9 @@ class QuestionTask final : public Task {
     published_ = std::make_shared<libtorch::QuestionAnswering>(bert_);
     const libtorch::LoadReport report = load_encoder(encoder, *published_);
     head_published_ = report.head;
-    encoder_note_.append(report.head ? ", head and all from the checkpoint" : ", a new head");
+    encoder_note_ += report.head ? ", head and all from the checkpoint" : ", a new head";
     if (!report.unexpected.empty())
-      encoder_note_.append(", ").append(counted(report.unexpected)).append(" of them unused");
+      encoder_note_ += fmt::format(", {} of them unused", listed(report.unexpected));
   }
 
   // Windows that take part in training.

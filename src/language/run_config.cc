@@ -1,5 +1,7 @@
 #include "language/run_config.h"
 
+#include <fmt/core.h>
+
 #include "medgrad/error.h"
 #include "medgrad/version.h"
 
@@ -58,15 +60,13 @@ void check_same_run(const Json& there, const Json& asked, const std::string& whe
   for (const auto& [key, value] : asked.items()) {
     const auto found = there.is_object() ? there.find(key) : there.end();
     if (found != there.end() && *found == value) continue;
-    what = std::string("another '").append(key).append("'");
+    what = fmt::format("another '{}'", key);
     if (found != there.end() && !value.is_object())
-      what.append(" (").append(found->dump()).append(", not ").append(value.dump()).append(")");
+      what += fmt::format(" ({}, not {})", found->dump(), value.dump());
     break;
   }
-  throw Error(std::string(where)
-                  .append(" belongs to a run with ")
-                  .append(what)
-                  .append("; use the same settings, or choose another --out."));
+  throw Error(fmt::format(
+      "{} belongs to a run with {}; use the same settings, or choose another --out.", where, what));
 }
 
 }  // namespace medgrad::language

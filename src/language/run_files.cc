@@ -1,6 +1,7 @@
 #include "language/run_files.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -19,10 +20,8 @@ void LineFile::open(const std::filesystem::path& path) {
   path_ = path.string();
   handle_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (handle_ < 0)
-    throw Error(std::string(path_)
-                    .append(" cannot be written: ")
-                    .append(std::generic_category().message(errno))
-                    .append("."));
+    throw Error(
+        fmt::format("{} cannot be written: {}.", path_, std::generic_category().message(errno)));
 }
 
 void LineFile::write(std::string_view line) {
@@ -31,7 +30,7 @@ void LineFile::write(std::string_view line) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0)
       throw std::system_error(errno, std::generic_category(),
-                              std::string(path_).append(" cannot be written"));
+                              fmt::format("{} cannot be written", path_));
     line.remove_prefix(static_cast<std::size_t>(n));
   }
 }
@@ -43,7 +42,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder)
   if (handle_ >= 0) ::close(handle_);
   // Some file systems have no locks; that is no reason not to run.
   handle_ = -1;
-  if (taken) throw Error(folder.string().append(" is in use by another run."));
+  if (taken) throw Error(fmt::format("{} is in use by another run.", folder.string()));
 }
 
 FolderLock::~FolderLock() {

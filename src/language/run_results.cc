@@ -1,6 +1,8 @@
 // Training runs as results: groups, figures, and what the paper's discussion says about them.
 #include "language/run_results.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -119,19 +121,13 @@ std::string both(const lab::Group& a, const lab::Group& b) {
   std::string text = "final training loss ";
   for (const lab::Group* const one : {&a, &b}) {
     const lab::Stats& last = one->last();
-    text.append(one == &a ? "" : " and ")
-        .append(lab::show(last.mean_of_all()))
-        .append(" (")
-        .append(one->key);
+    text +=
+        fmt::format("{}{} ({}", one == &a ? "" : " and ", lab::show(last.mean_of_all()), one->key);
     if (last.diverged > 0)
-      text.append(", ")
-          .append(std::to_string(last.diverged))
-          .append(" of ")
-          .append(std::to_string(one->runs))
-          .append(one->runs == 1 ? " seed diverged" : " seeds diverged");
-    text.append(")");
+      text += fmt::format(", {} of {} diverged", last.diverged, counted(one->runs, "seed"));
+    text += ")";
   }
-  return text.append(".");
+  return text + ".";
 }
 
 bool is_so(TaskInfo::Relation relation, double a, double b) {
@@ -175,7 +171,7 @@ void add_final_scores(lab::Results& results, const std::vector<const FinishedRun
     lab::Group group{.method = key.method.label,
                      .key = key.method.key,
                      .axes = {{"lr", key.lr}},
-                     .metric = std::string("final_").append(name),
+                     .metric = fmt::format("final_{}", name),
                      .runs = runs.size()};
     for (const FinishedRun* const run : runs)
       group.values.push_back(run->result.diverged
@@ -206,7 +202,7 @@ lab::Results results_of(const Task& task, const std::string& name,
                         const std::vector<FinishedRun>& runs) {
   lab::Results results;
   results.experiment = name;
-  results.title = std::string("Training: ").append(task.info().title);
+  results.title = fmt::format("Training: {}", task.info().title);
   results.description = task.description();
   std::string rates;
   for (const std::string& word : words_in(runs)) {
@@ -218,15 +214,13 @@ lab::Results results_of(const Task& task, const std::string& name,
       if (run.key.lr == best) chosen.push_back(&run);
     }
     for (lab::Group& group : groups_of(chosen)) results.groups.push_back(std::move(group));
-    rates.append(rates.empty() ? "" : ", ")
-        .append(chosen.front()->key.method.label)
-        .append(" ")
-        .append(number(best));
+    rates += fmt::format("{}{} {}", rates.empty() ? "" : ", ", chosen.front()->key.method.label,
+                         number(best));
     const auto diverged =
         std::ranges::count_if(chosen, [](const FinishedRun* run) { return run->result.diverged; });
-    if (diverged > 0) rates.append(" (").append(std::to_string(diverged)).append(" diverged)");
+    if (diverged > 0) rates += fmt::format(" ({} diverged)", diverged);
   }
-  results.notes.push_back(std::string("Learning rates: ").append(rates).append("."));
+  results.notes.push_back(fmt::format("Learning rates: {}.", rates));
   results.figures.push_back(
       figure_of(results, {"training_loss", std::string(task.info().validation)}));
   return results;
@@ -235,7 +229,7 @@ lab::Results results_of(const Task& task, const std::string& name,
 lab::Results sweep_results(const Task& task, const std::string& name,
                            const std::vector<FinishedRun>& runs) {
   lab::Results results = results_of(task, name, runs);
-  results.title = std::string("Learning rates: ").append(task.info().title);
+  results.title = fmt::format("Learning rates: {}", task.info().title);
   lab::Panel panel{.id = "rates",
                    .title = "final training loss",
                    .x = {.label = "learning rate", .log = true},
@@ -255,13 +249,11 @@ lab::Results sweep_results(const Task& task, const std::string& name,
           of_rate, [](const FinishedRun* run) { return run->result.diverged; });
       if (lost == 0) continue;
       series.diverged.push_back(lr);
-      diverged.append(diverged.empty() ? "" : ", ").append(number(lr));
+      diverged += (diverged.empty() ? "" : ", ") + number(lr);
     }
     if (!diverged.empty())
-      results.notes.push_back(std::string(series.name)
-                                  .append(" diverged at learning rate ")
-                                  .append(diverged)
-                                  .append("."));
+      results.notes.push_back(
+          fmt::format("{} diverged at learning rate {}.", series.name, diverged));
     panel.series.push_back(std::move(series));
   }
   double least = std::numeric_limits<double>::infinity(), most = 0;

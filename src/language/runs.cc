@@ -1,5 +1,7 @@
 #include "language/runs.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,10 +25,7 @@ std::string folder_name(const RunKey& key) {
   std::string name = key.method.word;
   std::ranges::replace(name, ':', '-');
   std::ranges::replace(name, '=', '-');
-  return name.append("-lr-")
-      .append(number(key.lr))
-      .append("-seed-")
-      .append(std::to_string(key.seed));
+  return fmt::format("{}-lr-{}-seed-{}", name, number(key.lr), key.seed);
 }
 
 Json json_of(const TrainingResult& result) {
@@ -72,7 +71,9 @@ std::optional<TrainingResult> finished_result(const fs::path& file, const Json& 
   if (!fs::exists(file)) return {};
   std::ifstream in(file);
   const Json json = Json::parse(in, nullptr, false);
-  const auto damaged = [&] { return Error(file.string().append(" is damaged; remove it.")); };
+  const auto damaged = [&] {
+    return Error(fmt::format("{} is damaged; remove it.", file.string()));
+  };
   if (!json.is_object() || !json.contains("config")) throw damaged();
   check_same_run(json.at("config"), config, file.parent_path().string());
   try {
@@ -133,7 +134,7 @@ FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& opt
   if (run.result.interrupted) throw lab::Interrupted();
   Json json = json_of(run.result);
   json["config"] = config;
-  write_file(done.string(), json.dump(1).append("\n"));
+  write_file(done.string(), json.dump(1) + "\n");
   if (options.finished) options.finished(run);
   return run;
 }

@@ -1,11 +1,14 @@
 #include "language/tracking_findings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
 
+#include "base/text.h"
 #include "lab/findings/lookup.h"
 
 namespace medgrad::language {
@@ -27,10 +30,10 @@ std::string per_batch(const Results& r, std::span<const double> batches, double 
                       std::span<const std::string_view> methods, std::string_view metric) {
   std::string text;
   for (const double batch : batches) {
-    text.append(text.empty() ? "" : "; ").append("batch ").append(show(batch)).append(": ");
+    text += fmt::format("{}batch {}: ", text.empty() ? "" : "; ", show(batch));
     for (const std::string_view method : methods) {
-      text.append(method == methods.front() ? "" : ", ").append(method).append(" ");
-      text.append(show(lab::mean_of(r, method, metric, {{"batch", batch}, {"tau", tau}})));
+      const double mean = lab::mean_of(r, method, metric, {{"batch", batch}, {"tau", tau}});
+      text += fmt::format("{}{} {}", method == methods.front() ? "" : ", ", method, show(mean));
     }
   }
   return text;
@@ -56,18 +59,17 @@ Claim falls_fastest(const Results& r, std::span<const double> batches, double ta
   }
   std::optional<bool> holds;
   if (violated || !unclear) holds = !violated;
-  std::string evidence = "steps until the relative error is below 0.5, at tau = ";
-  evidence.append(show(tau)).append(": ").append(per_batch(r, batches, tau, kOrder, kHalf));
-  return {"CClip falls fastest, then VClip", holds, evidence.append(".")};
+  return {"CClip falls fastest, then VClip", holds,
+          fmt::format("steps until the relative error is below 0.5, at tau = {}: {}.", show(tau),
+                      per_batch(r, batches, tau, kOrder, kHalf))};
 }
 
 Claim momentum_lowest(const Results& r, std::span<const double> batches, double tau,
                       std::size_t steps) {
   constexpr std::string_view kOrder[] = {"momentum", "vclip", "cclip"};
-  std::string evidence = "relative error after ";
-  evidence.append(std::to_string(steps)).append(" steps, ");
-  evidence.append(per_batch(r, batches, tau, kOrder, kFinal))
-      .append(". Momentum is below VClip to the end ");
+  std::string evidence =
+      fmt::format("relative error after {}, {}. Momentum is below VClip to the end ",
+                  counted(steps, "step"), per_batch(r, batches, tau, kOrder, kFinal));
   bool holds = true;
   for (const double batch : batches) {
     const auto error = [&](std::string_view method) {
@@ -76,11 +78,10 @@ Claim momentum_lowest(const Results& r, std::span<const double> batches, double 
     holds = holds && error("momentum") < error("vclip") && error("momentum") < error("cclip");
     const double from =
         lab::mean_of(r, "momentum", "overtakes_vclip", {{"batch", batch}, {"tau", tau}});
-    evidence.append(batch == batches.front() ? "" : ", ");
-    evidence.append(std::isinf(from) ? "from no step on" : "from step " + show(from) + " on");
-    evidence.append(" (batch ").append(show(batch)).append(")");
+    evidence += fmt::format("{}from {} on (batch {})", batch == batches.front() ? "" : ", ",
+                            std::isinf(from) ? "no step" : "step " + show(from), show(batch));
   }
-  return {"momentum is lowest in the long run", holds, evidence.append(".")};
+  return {"momentum is lowest in the long run", holds, evidence + "."};
 }
 
 // After 1/tau steps momentum, which starts from 0, is at 1/e or a little above whatever the noise;
@@ -92,21 +93,21 @@ Claim gap_grows(const Results& r, std::span<const double> batches, double tau) {
   };
   if (batches.size() < 2 || std::isnan(early("momentum", batches.front())))
     return lab::undecided(std::string(kClaim));
-  std::string evidence = "momentum's error over the other's, after 1/tau = ";
-  evidence.append(show(std::ceil(1 / tau))).append(" steps:");
+  std::string evidence = fmt::format("momentum's error over the other's, after 1/tau = {} steps:",
+                                     show(std::ceil(1 / tau)));
   bool holds = true;
   for (const std::string_view method : {"vclip", "cclip"}) {
-    evidence.append(method == "vclip" ? " " : "; ").append(method).append(" ");
+    evidence += fmt::format("{}{} ", method == "vclip" ? " " : "; ", method);
     double before = -kInfinity;
     for (const double batch : batches) {
       const double gap = early("momentum", batch) / early(method, batch);
       holds = holds && gap > before;
       before = gap;
-      evidence.append(batch == batches.front() ? "" : ", ").append(show(gap));
-      evidence.append(" (batch ").append(show(batch)).append(")");
+      evidence += fmt::format("{}{} (batch {})", batch == batches.front() ? "" : ", ", show(gap),
+                              show(batch));
     }
   }
-  return {std::string(kClaim), holds, evidence.append(".")};
+  return {std::string(kClaim), holds, evidence + "."};
 }
 
 }  // namespace
@@ -133,11 +134,10 @@ void tracking_findings(const lab::Experiment&, Results& r) {
   std::size_t steps = 0;
   for (const double tau : taus) {
     for (const double batch : batches) {
-      Panel panel{
-          .id = std::string("batch-").append(show(batch)).append("-tau-").append(show(tau)),
-          .title = std::string("batch ").append(show(batch)).append(", τ = ").append(show(tau)),
-          .x = {.label = "step"},
-          .y = {.label = "relative error", .log = true}};
+      Panel panel{.id = fmt::format("batch-{}-tau-{}", show(batch), show(tau)),
+                  .title = fmt::format("batch {}, τ = {}", show(batch), show(tau)),
+                  .x = {.label = "step"},
+                  .y = {.label = "relative error", .log = true}};
       for (const auto& [method, key] : lab::methods_of(r, "relative_error")) {
         const lab::Group* const group =
             lab::find(r, method, "relative_error", {{"batch", batch}, {"tau", tau}});

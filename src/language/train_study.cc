@@ -1,5 +1,7 @@
 #include "language/train_study.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -28,7 +30,7 @@ std::vector<Method> read_methods(Reader& reader) {
     if (entry.text() == nullptr) reader.fail(entry, "'methods' must be a list of names.");
     methods.push_back(reader.located(entry, [&] { return parse_method(*entry.text()); }));
     if (std::ranges::count(methods, methods.back().word, &Method::word) > 1)
-      reader.fail(entry, std::string("'").append(*entry.text()).append("' is named twice."));
+      reader.fail(entry, fmt::format("'{}' is named twice.", *entry.text()));
   }
   return methods;
 }
@@ -51,9 +53,9 @@ std::vector<double> read_rates(Reader& reader, const TaskInfo& info,
     const auto found = std::ranges::find(info.rates, method.key,
                                          [](const auto& rate) { return std::string(rate.first); });
     if (found == info.rates.end())
-      reader.fail(reader.node(), std::string("the paper has no learning rate for ")
-                                     .append(method.word)
-                                     .append("; give all of them as 'lr'."));
+      reader.fail(reader.node(),
+                  fmt::format("the paper has no learning rate for {}; give all of them as 'lr'.",
+                              method.word));
     rates.push_back(found->second);
   }
   return rates;
@@ -111,7 +113,7 @@ std::string sweep_config(const TaskInfo& info, const TaskOptions& of, const std:
     json["methods"].push_back(method.word);
     json["tried"].push_back({{"method", method.line}, {"rates", rates_tried(runs, method)}});
   }
-  return json.dump(2).append("\n");
+  return json.dump(2) + "\n";
 }
 
 }  // namespace
@@ -169,7 +171,7 @@ namespace {
 void put_words(lab::Results& results, const TrainSettings& settings) {
   if (settings.document.find("title") != nullptr || !settings.sweep) results.title = settings.title;
   if (!settings.description.empty())
-    results.description = std::string(settings.description).append(" ").append(results.description);
+    results.description = fmt::format("{} {}", settings.description, results.description);
   if (const std::string note = scaled_down(settings.document); !note.empty())
     results.notes.push_back(note);
 }
@@ -266,8 +268,8 @@ class TrainStudy final : public lab::Study {
       lab::Finished finished = run_train_study(settings_, context, done);
       return [finished = std::move(finished)] { return finished; };
     } catch (const lab::Interrupted&) {
-      throw lab::Interrupted{std::to_string(done).append(
-          done == 1 ? " training run is finished" : " training runs are finished")};
+      throw lab::Interrupted{
+          counted(done, "training run is finished", "training runs are finished")};
     }
   }
 

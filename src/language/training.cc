@@ -1,5 +1,6 @@
 #include "language/training.h"
 
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -106,33 +107,30 @@ class Run {
     std::error_code failed;
     if (!options_.resume) fs::create_directories(options_.folder, failed);
     if (failed)
-      throw Error(options_.folder.string()
-                      .append(" cannot be created: ")
-                      .append(failed.message())
-                      .append("."));
+      throw Error(
+          fmt::format("{} cannot be created: {}.", options_.folder.string(), failed.message()));
     lock_.emplace(options_.folder);
     const fs::path config = options_.folder / "config.json",
                    metrics = options_.folder / "metrics.jsonl";
     if (options_.resume) {
       position_ = load_checkpoint(checkpoint(), config_, *model_, *optimizer_, *scheduler_);
       if (position_.step > length_.total)
-        throw Error(options_.folder.string()
-                        .append(" is at step ")
-                        .append(std::to_string(position_.step))
-                        .append(" already, of ")
-                        .append(std::to_string(length_.total))
-                        .append(" requested; choose another --out for a shorter run."));
+        throw Error(fmt::format(
+            "{} is at step {} already, of {} requested; choose another --out for a shorter run.",
+            options_.folder.string(), position_.step, length_.total));
       model_->reseed(options_.seed, position_.dropout_step);
       earlier_ = position_.seconds;
       unsaved_ = false;
       if (!fs::exists(metrics) || fs::file_size(metrics) < position_.metrics_bytes)
-        throw Error(metrics.string().append(" has fewer lines than its checkpoint recorded."));
+        throw Error(
+            fmt::format("{} has fewer lines than its checkpoint recorded.", metrics.string()));
       fs::resize_file(metrics, position_.metrics_bytes);
     } else if (fs::exists(checkpoint())) {
-      throw Error(options_.folder.string().append(
-          " already has a run; rerun with --resume to continue it, or choose another --out."));
+      throw Error(fmt::format(
+          "{} already has a run; rerun with --resume to continue it, or choose another --out.",
+          options_.folder.string()));
     } else {
-      write_file(config.string(), config_.dump(2).append("\n"));
+      write_file(config.string(), config_.dump(2) + "\n");
       fs::remove(metrics);
     }
     metrics_.open(metrics);
@@ -151,7 +149,7 @@ class Run {
   }
 
   void log(const Json& line) {
-    if (metrics_.is_open()) metrics_.write(line.dump().append("\n"));
+    if (metrics_.is_open()) metrics_.write(line.dump() + "\n");
   }
 
   [[nodiscard]] double first_loss() const {

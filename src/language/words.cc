@@ -3,12 +3,14 @@
 // After each epoch, in evaluation mode: training_loss is the plain mean over the batches of the
 // training part; a perplexity is exp(sum len loss / sum len) over the batches. "valid" is the test
 // part, as in the published experiments, batched like the training part.
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/checksum.h"
+#include "base/text.h"
 #include "language/parts.h"
 #include "medgrad/error.h"
 #include "text/batches.h"
@@ -42,7 +44,7 @@ text::BatchPlan plan_of(const std::vector<text::TokenId>& tokens, const std::str
   try {
     return {tokens.size(), options};
   } catch (const Error& error) {
-    throw Error(std::string(part).append(": ").append(error.what()));
+    throw Error(fmt::format("{}: {}", part, error.what()));
   }
 }
 
@@ -62,16 +64,13 @@ class WordTask final : public Task {
   const TaskOptions& options() const override { return options_; }
 
   std::string description() const override {
-    std::string text(info_.title);
-    text.append(": ")
-        .append(std::to_string(corpus_.train.size()))
-        .append(" training tokens, vocabulary ");
-    text.append(std::to_string(corpus_.vocabulary.size())).append(", batch ");
-    text.append(std::to_string(options_.batch));
-    if (options_.size == Size::small) text.append(", a small model instead of the paper's");
+    std::string text = fmt::format("{}: {}, vocabulary {}, batch {}", info_.title,
+                                   counted(corpus_.train.size(), "training token"),
+                                   corpus_.vocabulary.size(), options_.batch);
+    if (options_.size == Size::small) text += ", a small model instead of the paper's";
     if (options_.limit != 0 && options_.limit < train_->count())
-      text.append(", the first ").append(std::to_string(options_.limit)).append(" batches only");
-    return text.append(".");
+      text += fmt::format(", the first {} only", counted(options_.limit, "batch", "batches"));
+    return text + ".";
   }
 
   std::string data_checksum() const override {
