@@ -1,6 +1,8 @@
 // A bar for commands that know how much there is to do.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -27,8 +29,8 @@ class Bar {
       const auto filled = static_cast<std::size_t>(share * static_cast<double>(length));
       text.append("[").append(filled, '#').append(length - filled, ' ').append("] ");
     }
-    text.append(std::to_string(static_cast<int>(100 * share))).append(" %");
-    if (share > 0) text.append(", ").append(duration(spent * (1 - share) / share)).append(" left");
+    text += fmt::format("{} %", static_cast<int>(100 * share));
+    if (share > 0) text += fmt::format(", {} left", duration(spent * (1 - share) / share));
     line_.write(text);
   }
 

@@ -1,6 +1,8 @@
 // medgrad data: find, check and install the data of the language tasks.
 #include "data.h"
 
+#include <fmt/core.h>
+
 #include <iostream>
 #include <stdexcept>
 
@@ -32,7 +34,7 @@ std::uintmax_t size_of(const fs::path& file) {
 // "5.9 MB"
 std::string megabytes(std::uintmax_t bytes) {
   const std::uintmax_t tenths = (bytes + 50'000) / 100'000;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
+  return fmt::format("{}.{} MB", tenths / 10, tenths % 10);
 }
 
 // Where the environment is empty, there is nowhere to look.
@@ -65,13 +67,14 @@ std::string sentence_of(const DataSet& set, const DataPlace& place) {
   if (place.complete()) {
     std::uintmax_t bytes = 0;
     for (const std::string_view file : set.files) bytes += size_of(place.folder / file);
-    return title + "found in " + place.folder.string() + ": " + counted(set.files.size(), "file") +
-           ", " + megabytes(bytes);
+    return fmt::format("{}found in {}: {}, {}", title, place.folder.string(),
+                       counted(set.files.size(), "file"), megabytes(bytes));
   }
   const std::string from = ", from " + std::string(set.source);
-  if (place.folder.empty()) return title + "not found: needs " + text::joined(set.files) + from;
-  return title + "incomplete: " + place.folder.string() + " lacks " + text::joined(place.missing) +
-         from;
+  if (place.folder.empty())
+    return fmt::format("{}not found: needs {}{}", title, text::joined(set.files), from);
+  return fmt::format("{}incomplete: {} lacks {}{}", title, place.folder.string(),
+                     text::joined(place.missing), from);
 }
 
 void list(const std::string& format) {
@@ -122,7 +125,8 @@ std::vector<Verified> chosen_sets(const std::vector<std::string>& names) {
     std::string where;
     for (const fs::path& place : folders.places())
       where += (where.empty() ? " in " : " or ") + place.string();
-    throw Error("there are no data sets" + where + "; medgrad data list says what is needed.");
+    throw Error(
+        fmt::format("there are no data sets{}; medgrad data list says what is needed.", where));
   }
   return chosen;
 }
@@ -161,8 +165,9 @@ void verify(const std::vector<std::string>& names, const std::string& format) {
   if (format == "json") std::cout << json.dump(2) << "\n";
   if (bad == 0) return;
   std::cout.flush();
-  throw std::runtime_error(std::to_string(bad) + " of " + counted(sets.size(), "data set") +
-                           (bad == 1 ? " differs" : " differ") + " from what was published.");
+  throw std::runtime_error(fmt::format("{} of {} {} from what was published.", bad,
+                                       counted(sets.size(), "data set"),
+                                       bad == 1 ? "differs" : "differ"));
 }
 
 // ---- the command --------------------------------------------------------------------------------
@@ -198,13 +203,12 @@ class Data final : public Command {
          "medgrad looks for them"}};
     std::vector<TextRow> sets;
     for (const DataSet& set : text::data_sets())
-      sets.emplace_back(set.name, std::string(set.title) + "; from " + std::string(set.source));
-    return "\nactions:\n" + columns(actions) + "\ndata sets:\n" + columns(sets) + "\n" +
-           wrapped(
-               "medgrad looks for them in the folder named by the environment variable "
-               "MEDGRAD_DATA, then in $XDG_DATA_HOME/medgrad (~/.local/share/medgrad).",
-               0) +
-           "\n";
+      sets.emplace_back(set.name, fmt::format("{}; from {}", set.title, set.source));
+    return fmt::format(
+        "\nactions:\n{}\ndata sets:\n{}\n{}\n", columns(actions), columns(sets),
+        wrapped("medgrad looks for them in the folder named by the environment variable "
+                "MEDGRAD_DATA, then in $XDG_DATA_HOME/medgrad (~/.local/share/medgrad).",
+                0));
   }
 
   void run(const Common& common) override {
@@ -216,19 +220,24 @@ class Data final : public Command {
                   " is only for medgrad data prepare.");
     if (action_ == "verify") return verify(names_, format_);
     if (!names_.empty())
-      throw Error("'" + names_.front() + "' is one argument too many for medgrad data list.");
+      throw Error(
+          fmt::format("'{}' is one argument too many for medgrad data list.", names_.front()));
     list(format_);
   }
 
  private:
   void prepare(const Common& common) const {
     if (names_.size() != 1)
-      throw Error("medgrad data prepare takes the name of one data set, not " +
-                  std::to_string(names_.size()) + "; medgrad data list shows the names.");
+      throw Error(
+          fmt::format("medgrad data prepare takes the name of one data set, not {}; medgrad data "
+                      "list shows the names.",
+                      names_.size()));
     const DataSet& set = text::data_set(names_.front());
     if (from_.empty())
-      throw Error("--from is missing; it must be the folder or archive with the files of " +
-                  std::string(set.name) + ", downloaded from " + std::string(set.source) + ".");
+      throw Error(
+          fmt::format("--from is missing; it must be the folder or archive with the files of {}, "
+                      "downloaded from {}.",
+                      set.name, set.source));
     const fs::path to = to_.empty() ? text::own_data_folder() : fs::path(to_);
     if (to.empty()) throw Error("--to is missing; without it, XDG_DATA_HOME or HOME must be set.");
     const Verdict verdict = text::prepare(set, from_, to);

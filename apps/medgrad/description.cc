@@ -1,5 +1,7 @@
 #include "description.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -16,11 +18,11 @@ bool is_common(const Description::Option& option) {
 std::string heading(const Description::Option& option) {
   std::string text;
   for (const std::string& name : option.names)  // short ones first, as everywhere
-    if (!name.starts_with("--")) text.append(name).append(", ");
+    if (!name.starts_with("--")) text += name + ", ";
   for (const std::string& name : option.names)
-    if (name.starts_with("--")) text.append(name).append(", ");
+    if (name.starts_with("--")) text += name + ", ";
   text.resize(text.size() - 2);
-  return option.operand.empty() ? text : text.append(" ").append(option.operand);
+  return option.operand.empty() ? text : text + " " + option.operand;
 }
 
 std::string help_text(const Description& command) {
@@ -29,11 +31,11 @@ std::string help_text(const Description& command) {
     arguments.emplace_back(one.name, one.help);
   for (const Description::Option& one : command.options)
     if (!one.help.empty()) options.emplace_back(heading(one), one.help);
-  std::string text = "usage: medgrad " + command.name + " " + command.usage + "\n\n" +
-                     wrapped(sentence(command.summary), 0) + "\n";
+  std::string text = fmt::format("usage: medgrad {} {}\n\n{}\n", command.name, command.usage,
+                                 wrapped(sentence(command.summary), 0));
   if (!arguments.empty()) text += "\n" + columns(arguments);
   text += command.details;
-  return text + "\noptions:\n" + columns(options);
+  return fmt::format("{}\noptions:\n{}", text, columns(options));
 }
 
 std::string to_json(const std::vector<Description>& commands) {

@@ -1,4 +1,6 @@
 // medgrad doctor: what this build and this machine can do.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -79,9 +81,11 @@ class Doctor final : public Command {
     std::vector<TextRow> rows = {
         {"version", build.version},
         {"compiler", build.compiler + ", " + build.build_type},
-        {"SIMD", build.simd + " is in use; available: " + joined(build.simd_available)},
+        {"SIMD",
+         fmt::format("{} is in use; available: {}", build.simd, joined(build.simd_available))},
         {"MEDGRAD_SIMD", forced.empty() ? "not set; the best is used" : forced},
-        {"threads", counted(threads, "thread") + " on " + counted(build.cores, "core")},
+        {"threads",
+         fmt::format("{} on {}", counted(threads, "thread"), counted(build.cores, "core"))},
         {"gzip", build.gzip ? "gzipped files can be read" : kAbsent},
         {"MPI", kAbsent},
         {"Python", kAbsent},
@@ -90,9 +94,9 @@ class Doctor final : public Command {
     const auto at = std::ranges::find(rows, "MPI", &TextRow::first);
     if (torch.is_object()) {
       const std::string kernels = torch["blas_kernels"];
-      std::string blas = torch["blas"].get<std::string>() + " (" +
-                         torch["blas_threading"].get<std::string>() +
-                         (kernels.empty() ? "" : ", code for " + kernels) + ")";
+      std::string blas = fmt::format("{} ({}{})", torch["blas"].get<std::string>(),
+                                     torch["blas_threading"].get<std::string>(),
+                                     kernels.empty() ? "" : ", code for " + kernels);
       const std::string warning = torch["warning"];
       if (!warning.empty()) blas += "\nwarning: " + warning;
       rows.insert(at, {{"torch", torch["version"].get<std::string>() + ", " +

@@ -1,4 +1,6 @@
 // medgrad estimate: follow the centre of a stream of rows.
+#include <fmt/core.h>
+
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -71,8 +73,7 @@ class Estimate final : public Command {
              std::vector<std::string>& notes) const {
     if (!start_.empty()) {
       const std::size_t d = estimator.dimension();
-      const auto m =
-          read_vector<T>(start_, d, "a row of " + data + " has " + std::to_string(d), &notes);
+      const auto m = read_vector<T>(start_, d, fmt::format("a row of {} has {}", data, d), &notes);
       if (const auto bad = first_non_finite(std::span<const T>(m))) {
         throw Error(non_finite_sentence(start_, *bad, static_cast<double>(m[*bad]),
                                         "the starting vector must be finite"));
@@ -81,7 +82,7 @@ class Estimate final : public Command {
     }
     if (!resume_.empty()) {
       std::ifstream in(resume_, std::ios::binary);
-      if (!in) throw Error("--resume " + resume_ + " cannot be read.");
+      if (!in) throw Error(fmt::format("--resume {} cannot be read.", resume_));
       const double tau = tau_of(estimator.method());
       try {
         estimator.load(in);
@@ -116,9 +117,9 @@ class Estimate final : public Command {
     }
     if (every == 0 || estimator.steps() % every != 0) print();
     if (bad_rows > 0) {
-      warn(common, reader.name() + " has " +
-                       counted(bad_components, "component that is", "components that are") +
-                       " not finite, in " + counted(bad_rows, "row") + ".");
+      warn(common, fmt::format("{} has {} not finite, in {}.", reader.name(),
+                               counted(bad_components, "component that is", "components that are"),
+                               counted(bad_rows, "row")));
     }
     if (state) {
       std::ostringstream bytes;

@@ -1,5 +1,7 @@
 #include "experiment_run.h"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <iostream>
 #include <set>
@@ -25,7 +27,8 @@ void ExperimentRun::go(const std::vector<lab::Experiment>& experiments, ThreadPo
   std::set<std::string> names;
   for (const lab::Experiment& one : experiments) {
     if (!names.insert(one.name).second)
-      throw Error("two experiments are called '" + one.name + "'; their folders would collide.");
+      throw Error(
+          fmt::format("two experiments are called '{}'; their folders would collide.", one.name));
   }
   const auto begin = std::chrono::steady_clock::now();
   std::vector<lab::Results> results;
@@ -62,10 +65,10 @@ void ExperimentRun::go(const std::vector<lab::Experiment>& experiments, ThreadPo
 std::string ExperimentRun::kept(const lab::Stopped& stopped) const {
   std::string text = "stopped; ";
   if (!stopped.finished.empty())
-    text += enumerated(stopped.finished) + (stopped.finished.size() == 1 ? " is" : " are") +
-            " finished and in " + out_ + ", ";
-  return text + "of " + stopped.experiment + " " + stopped.kept +
-         ", and the same command goes on from there.";
+    text += fmt::format("{} {} finished and in {}, ", enumerated(stopped.finished),
+                        stopped.finished.size() == 1 ? "is" : "are", out_);
+  return fmt::format("{}of {} {}, and the same command goes on from there.", text,
+                     stopped.experiment, stopped.kept);
 }
 
 }  // namespace medgrad::app

@@ -2,6 +2,8 @@
 // data.
 #include "medgrad/noise.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -101,7 +103,7 @@ std::string Noise::details() const {
     std::string right = std::string(entry.meaning) + "\n" + std::string(entry.formula);
     for (const Parameter& parameter : entry.parameters) {
       if (parameter.name == "form") continue;
-      right += "\n--" + std::string(parameter.name) + "  " + describe(parameter);
+      right += fmt::format("\n--{}  {}", parameter.name, describe(parameter));
     }
     rows.emplace_back(entry.name, right);
   }
@@ -111,8 +113,8 @@ std::string Noise::details() const {
       {"cdf, survival", "probability of a value below, and above"},
       {"quantile", "the inverse of cdf"},
       {"fit", "the tail index of data, estimated in three ways, with intervals and a verdict"}};
-  return "\nactions:\n" + columns(actions) + "\nnoises, each with its parameters:\n" +
-         columns(rows) + files_help();
+  return fmt::format("\nactions:\n{}\nnoises, each with its parameters:\n{}{}", columns(actions),
+                     columns(rows), files_help());
 }
 
 NoiseModel Noise::model() const {
@@ -138,7 +140,8 @@ void Noise::sample(const Common& common) const {
   const std::uint64_t n = to_whole_number("-n", n_, 0), d = to_whole_number("-d", d_, 1);
   const std::uint64_t seed = common.seed.empty() ? 0 : to_whole_number("--seed", common.seed, 0);
   const std::uint64_t stream = to_whole_number("--stream", stream_, 0);
-  if (d > (std::uint64_t{1} << 32)) throw Error("-d is " + d_ + "; it must be at most 4294967296.");
+  if (d > (std::uint64_t{1} << 32))
+    throw Error(fmt::format("-d is {}; it must be at most 4294967296.", d_));
   const std::size_t block = static_cast<std::size_t>(std::min<std::uint64_t>(
       std::max<std::uint64_t>(1, (std::uint64_t{1} << 17) / d), std::max<std::uint64_t>(n, 1)));
   const auto pool = make_pool(common, block * d);
@@ -163,7 +166,8 @@ void Noise::sample(const Common& common) const {
 std::vector<double> Noise::points(bool probabilities, const Common& common) const {
   const auto check = [probabilities](const std::string& where, double p) {
     if (probabilities && !(p >= 0 && p <= 1))
-      throw Error(where + ": " + number(p) + " is not a probability; it must be from 0 to 1.");
+      throw Error(
+          fmt::format("{}: {} is not a probability; it must be from 0 to 1.", where, number(p)));
     return p;
   };
   std::vector<double> x;
@@ -187,8 +191,8 @@ std::vector<double> Noise::points(bool probabilities, const Common& common) cons
 void Noise::evaluate(const Function& function, const Common& common) const {
   if (elliptical_ ||
       (!model_.empty() && find_noise(parse_method_text(model_).name).name != "stable"))
-    throw Error("noise " + action_ +
-                " is only for stable noise; leave out --model and --elliptical.");
+    throw Error(fmt::format(
+        "noise {} is only for stable noise; leave out --model and --elliptical.", action_));
   const Stable law(std::get<StableParameters>(model()));
   const std::vector<double> x = points(action_ == "quantile", common);
   std::vector<double> y(x.size());
@@ -242,7 +246,7 @@ std::vector<Line> lines_of(const TailSummary& summary, StableForm form) {
 // their componentwise median.
 void Noise::fit(const Common& common) const {
   for (const auto& [name, text] : given_)
-    if (!text.empty()) throw Error("noise fit estimates --" + name + "; leave it out.");
+    if (!text.empty()) throw Error(fmt::format("noise fit estimates --{}; leave it out.", name));
   output_.refuse_npy("noise fit");
   const std::string files[] = {file_.empty() ? "-" : file_};
   if (!x_.empty()) throw Error("noise fit reads a FILE; leave out --x.");
@@ -285,7 +289,8 @@ void Noise::fit(const Common& common) const {
     write_file(output_.path(), json.dump(2) + "\n");
     return tell();
   }
-  std::string text = "# what,estimate,low,high (95 % intervals; location in " + form_ + ")\n";
+  std::string text =
+      fmt::format("# what,estimate,low,high (95 % intervals; location in {})\n", form_);
   for (const Line& line : lines) {
     text += line.name;
     for (const double v : {line.value, line.interval.low, line.interval.high})

@@ -1,4 +1,6 @@
 // The only file that knows CLI11.
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -31,8 +33,7 @@ std::vector<std::string> names_in(const std::string& text) {
 unsigned thread_count(std::string_view option, const std::string& text) {
   constexpr std::uint64_t kMost = 1024;
   const std::uint64_t threads = to_whole_number(option, text, 0);
-  if (threads > kMost)
-    throw Error(std::string(option) + " is " + text + "; it must be at most 1024.");
+  if (threads > kMost) throw Error(fmt::format("{} is {}; it must be at most 1024.", option, text));
   return static_cast<unsigned>(threads);
 }
 
@@ -121,7 +122,7 @@ class Parser final : public Options {
   [[nodiscard]] std::string see_help(std::string sentence) const {
     while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == '\n'))
       sentence.pop_back();
-    return sentence + "; see medgrad help " + std::string(command_.name()) + ".";
+    return fmt::format("{}; see medgrad help {}.", sentence, command_.name());
   }
 
   // CLI11 says "--tau: 1 required TEXT missing" and the like: the option's name is what counts.
@@ -135,11 +136,11 @@ class Parser final : public Options {
     const std::string name = extra.substr(0, extra.find('='));
     const std::string of = "medgrad " + std::string(command_.name());
     if (!name.starts_with("-") || name == "-")
-      throw Error(see_help("'" + extra + "' is one argument too many for " + of));
+      throw Error(see_help(fmt::format("'{}' is one argument too many for {}", extra, of)));
     std::vector<std::string_view> known;
     for (const Description::Option& one : options_)
       known.insert(known.end(), one.names.begin(), one.names.end());
-    const std::string sentence = name + " is not an option of " + of;
+    const std::string sentence = fmt::format("{} is not an option of {}", name, of);
     const std::string hint = suggestion(name, known);
     throw Error(hint.empty() ? see_help(sentence) : sentence + "." + hint);
   }
@@ -203,9 +204,9 @@ double to_number(std::string_view option, const std::string& text) {
   const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const auto [stop, error] = std::from_chars(begin, end, value);
   if (error == std::errc::result_out_of_range && stop == end)
-    throw Error(std::string(option) + " is '" + text + "', which is out of range for a number.");
+    throw Error(fmt::format("{} is '{}', which is out of range for a number.", option, text));
   if (error != std::errc() || stop != end || std::isnan(value))
-    throw Error(std::string(option) + " is '" + text + "'; it must be a number.");
+    throw Error(fmt::format("{} is '{}'; it must be a number.", option, text));
   return value;
 }
 
@@ -215,11 +216,11 @@ std::uint64_t to_whole_number(std::string_view option, const std::string& text, 
   if (digits) {
     const char* const end = digits->data() + digits->size();
     if (std::from_chars(digits->data(), end, value).ec == std::errc::result_out_of_range)
-      throw Error(std::string(option) + " is '" + text + "', which is too large.");
+      throw Error(fmt::format("{} is '{}', which is too large.", option, text));
   }
   if (!digits || value < min) {
-    throw Error(std::string(option) + " is '" + text + "'; it must be a whole number, " +
-                std::to_string(min) + " or more.");
+    throw Error(
+        fmt::format("{} is '{}'; it must be a whole number, {} or more.", option, text, min));
   }
   return value;
 }
@@ -227,17 +228,17 @@ std::uint64_t to_whole_number(std::string_view option, const std::string& text, 
 void check_word(std::string_view option, const std::string& text,
                 std::span<const std::string_view> words) {
   if (std::ranges::find(words, text) != words.end()) return;
-  throw Error(std::string(option) + " is '" + text + "'; it must be " + one_of(words) + ".");
+  throw Error(fmt::format("{} is '{}'; it must be {}.", option, text, one_of(words)));
 }
 
 void check_action(std::string_view command, const std::string& action,
                   std::initializer_list<std::string_view> actions) {
   const std::span<const std::string_view> all(actions.begin(), actions.size());
   if (action.empty())
-    throw Error("ACTION is missing; " + std::string(command) + " needs one: " + one_of(all) + ".");
+    throw Error(fmt::format("ACTION is missing; {} needs one: {}.", command, one_of(all)));
   if (std::ranges::find(all, action) == all.end()) {
-    throw Error("'" + action + "' is not an action of " + std::string(command) +
-                instead_of(action, all));
+    throw Error(
+        fmt::format("'{}' is not an action of {}{}", action, command, instead_of(action, all)));
   }
 }
 

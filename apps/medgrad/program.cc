@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include <fmt/core.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -26,8 +28,8 @@ void dispatch(const Commands& commands, std::vector<std::string> arguments) {
     return;
   }
   if (first.starts_with('-')) {
-    throw Error("a command comes before its options, as in medgrad list " + first +
-                "; see medgrad help.");
+    throw Error(fmt::format(
+        "a command comes before its options, as in medgrad list {}; see medgrad help.", first));
   }
   arguments.erase(arguments.begin());
   find_command(commands, first).start(std::move(arguments));
@@ -43,8 +45,10 @@ int complain(const char* sentence, int code) {
 std::string overview(const Commands& commands) {
   std::vector<TextRow> rows;
   for (const auto& command : commands) rows.emplace_back(command->name(), command->summary());
-  return "usage: medgrad COMMAND [options]\n\n" + std::string(kTagline) + "\n\n" + columns(rows) +
-         "\nmedgrad --version, or -v, prints the version.\n";
+  return fmt::format(
+      "usage: medgrad COMMAND [options]\n\n{}\n\n{}\nmedgrad --version, or -v, prints the "
+      "version.\n",
+      kTagline, columns(rows));
 }
 
 Command& find_command(const Commands& commands, std::string_view name) {
@@ -53,8 +57,8 @@ Command& find_command(const Commands& commands, std::string_view name) {
     if (command->name() == name) return *command;
     names.push_back(command->name());
   }
-  throw Error("'" + std::string(name) + "' is not a command" +
-              instead_of(name, names, "medgrad help"));
+  throw Error(
+      fmt::format("'{}' is not a command{}", name, instead_of(name, names, "medgrad help")));
 }
 
 int run_program(const Commands& commands, std::vector<std::string> arguments,

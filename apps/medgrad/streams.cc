@@ -1,5 +1,6 @@
 #include "streams.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,7 +75,8 @@ void RowOutput::check() const {
 RowWriter RowOutput::open(std::size_t dimension) const { return {path(), format(), dimension}; }
 
 RowWriter RowOutput::open(std::span<const std::string> names, const std::string& source) const {
-  if (header_ && names.empty()) throw Error("--header: " + source + " has no header line.");
+  if (header_ && names.empty())
+    throw Error(fmt::format("--header: {} has no header line.", source));
   if (!header_) names = {};
   return {path(), format(), 0, names};
 }
@@ -104,22 +106,22 @@ std::unique_ptr<ThreadPool> make_pool(const Common& common, std::size_t elements
 void Progress::row() {
   ++rows_;
   if (!line_.on_terminal() || !line_.due()) return;
-  const std::string of = total_ ? " of " + std::to_string(*total_) : "";
-  line_.write(total_ ? std::to_string(rows_) + of + " rows" : counted(rows_, "row"));
+  line_.write(total_ ? fmt::format("{} of {}", rows_, counted(*total_, "row"))
+                     : counted(rows_, "row"));
 }
 
 void warn_non_finite(const Common& common, std::size_t nan, std::size_t inf) {
-  warn(common, counted(nan, "entry is", "entries are") + " NaN and " + std::to_string(inf) +
-                   (inf == 1 ? " is infinite." : " are infinite."));
+  warn(common, fmt::format("{} NaN and {} infinite.", counted(nan, "entry is", "entries are"),
+                           counted(inf, "is", "are")));
 }
 
 std::string non_finite_sentence(const std::string& where, std::size_t index, double value,
                                 const std::string& advice, std::span<const std::string> names) {
   const std::string what = std::isnan(value) ? "nan" : number(value);
   const bool named = index < names.size() && !names[index].empty();
-  return where + ": component " + std::to_string(index + 1) +
-         (named ? " (" + internal::quoted(names[index]) + ")" : "") + " is " + what + "; " +
-         advice + ".";
+  return fmt::format("{}: component {}{} is {}; {}.", where, index + 1,
+                     named ? fmt::format(" ({})", internal::quoted(names[index])) : "", what,
+                     advice);
 }
 
 }  // namespace medgrad::app

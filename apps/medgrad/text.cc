@@ -1,5 +1,7 @@
 #include "text.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -62,7 +64,7 @@ std::string command_line(std::string_view name, const std::vector<std::string>& 
       i += option.size() == argument.size() ? 1 : 0;
       continue;
     }
-    text.append(" ").append(shell_word(argument));
+    text += " " + shell_word(argument);
   }
   return text;
 }
@@ -77,7 +79,7 @@ std::string sentence(std::string_view text) {
 std::string fitted(std::vector<Part> parts, std::size_t width) {
   for (;;) {
     std::string text;
-    for (const Part& part : parts) text.append(text.empty() ? "" : ", ").append(part.text);
+    for (const Part& part : parts) text += (text.empty() ? "" : ", ") + part.text;
     if (text.size() <= width || parts.size() < 2) return text;
     parts.erase(std::ranges::min_element(parts, {}, &Part::importance));
   }
@@ -85,12 +87,9 @@ std::string fitted(std::vector<Part> parts, std::size_t width) {
 
 std::string duration(double seconds) {
   const auto whole = static_cast<long>(std::lround(std::max(0.0, seconds)));
-  if (whole < 60) return std::to_string(whole).append(" s");
-  if (whole < 3600) return std::to_string(whole / 60).append(" min");
-  return std::to_string(whole / 3600)
-      .append(" h ")
-      .append(std::to_string(whole % 3600 / 60))
-      .append(" min");
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min", whole / 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
 }  // namespace medgrad::app

@@ -1,6 +1,8 @@
 // medgrad theory: moments of sample medians, and the step sizes and bounds of the paper.
 #include "medgrad/theory.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -94,7 +96,7 @@ std::string padded(std::string text, std::size_t width) {
 
 std::string text(const Names& assumptions) {
   std::string text = "\nassumptions:\n";
-  for (const std::string& line : assumptions) text += "  - " + wrapped(line, 4) + "\n";
+  for (const std::string& line : assumptions) text += fmt::format("  - {}\n", wrapped(line, 4));
   return text;
 }
 
@@ -119,25 +121,24 @@ class Theory final : public Command {
   }
 
   std::string details() const override {
-    return "\nactions:\n" +
-           columns({{"cn", "C_n = E M^2 and E|M| of the median M of n standard stable variables"},
-                    {"smooth",
-                     "median gradient descent on an L-smooth function: bound on min_t "
-                     "E|grad l(w_t)|^2. Needs --L, --gap, --T and the noise"},
-                    {"lipschitz",
-                     "biased subgradient descent on a convex G-Lipschitz function: "
-                     "bound on E l(wbar_T) - inf l. Needs --G, --D, --T and the "
-                     "noise"},
-                    {"spp",
-                     "the stochastic proximal point method on phi(m) = E D(m - g): bound on "
-                     "E phi(mbar_T) - phi(m_*). Needs --D, --T and --G or --p"}}) +
-           "\n" +
-           wrapped(
-               "The noise is stable (--alpha, --n, --d, --c-1, --c-2), or anything with a bounded "
-               "bias and variance (--delta-1, --delta-2, --sigma-1, --sigma-2), or, for lipschitz, "
-               "that of the subgradient itself (--delta, --sigma).",
-               0) +
-           "\n";
+    return fmt::format(
+        "\nactions:\n{}\n{}\n",
+        columns({{"cn", "C_n = E M^2 and E|M| of the median M of n standard stable variables"},
+                 {"smooth",
+                  "median gradient descent on an L-smooth function: bound on min_t "
+                  "E|grad l(w_t)|^2. Needs --L, --gap, --T and the noise"},
+                 {"lipschitz",
+                  "biased subgradient descent on a convex G-Lipschitz function: "
+                  "bound on E l(wbar_T) - inf l. Needs --G, --D, --T and the "
+                  "noise"},
+                 {"spp",
+                  "the stochastic proximal point method on phi(m) = E D(m - g): bound on "
+                  "E phi(mbar_T) - phi(m_*). Needs --D, --T and --G or --p"}}),
+        wrapped(
+            "The noise is stable (--alpha, --n, --d, --c-1, --c-2), or anything with a bounded "
+            "bias and variance (--delta-1, --delta-2, --sigma-1, --sigma-2), or, for lipschitz, "
+            "that of the subgradient itself (--delta, --sigma).",
+            0));
   }
 
   void run(const Common&) override {
@@ -150,16 +151,18 @@ class Theory final : public Command {
     if (format_ == "json") return write(report.json().dump(2) + "\n");
     if (format_ == "csv") {
       std::string lines = "# what,value\n";
-      for (const Row& row : report.rows) lines += row.name + "," + plain(row.value) + "\n";
+      for (const Row& row : report.rows)
+        lines += fmt::format("{},{}\n", row.name, plain(row.value));
       return write(lines);
     }
     std::string lines;
     for (const Row& row : report.rows) {
-      std::string line = "  " + padded(row.name, 16) + padded(plain(row.value), 24) + row.meaning;
+      std::string line =
+          fmt::format("  {}{}{}", padded(row.name, 16), padded(plain(row.value), 24), row.meaning);
       line.erase(line.find_last_not_of(' ') + 1);
       lines += line + "\n";
     }
-    write(wrapped(report.title, 0) + "\n\n" + lines + text(report.assumptions));
+    write(fmt::format("{}\n\n{}{}", wrapped(report.title, 0), lines, text(report.assumptions)));
   }
 
  private:
@@ -167,7 +170,7 @@ class Theory final : public Command {
     check_action("medgrad theory", action_, {"cn", "smooth", "lipschitz", "spp"});
     for (const Taken& option : taken()) {
       if (has(option.name) && std::ranges::find(option.actions, action_) == option.actions.end())
-        throw Error(option.name + " is not an option of theory " + action_ + ".");
+        throw Error(fmt::format("{} is not an option of theory {}.", option.name, action_));
     }
     if (diagonal_ && !has("--alpha")) throw Error("--diagonal needs --alpha.");
     if (diagonal_ && action_ == "cn") throw Error("--diagonal is not an option of theory cn.");
@@ -177,7 +180,7 @@ class Theory final : public Command {
   [[nodiscard]] const std::string& needed(const std::string& name) const {
     if (has(name)) return given_.at(name);
     const auto option = std::ranges::find(taken(), name, &Taken::name);
-    throw Error("theory " + action_ + " needs " + name + " (" + option->help + ").");
+    throw Error(fmt::format("theory {} needs {} ({}).", action_, name, option->help));
   }
   [[nodiscard]] double number(const std::string& name) const {
     return to_number(name, needed(name));
@@ -251,11 +254,12 @@ void Theory::cn() const {
   std::string lines =
       format_ == "csv"
           ? "# "
-          : "The median M of n standard stable variables of index " + medgrad::number(law.alpha) +
-                (law.beta == 0 ? "" : ", skewness " + medgrad::number(law.beta)) +
-                ": C_n = E M^2, E_abs = E|M|.\nC_n is finite from n = " +
-                plain(reports[0].rows[kLast].value) +
-                " on, E_abs from n = " + plain(reports[0].rows[kLast + 1].value) + " on.\n\n";
+          : fmt::format(
+                "The median M of n standard stable variables of index {}{}: C_n = E M^2, E_abs = "
+                "E|M|.\nC_n is finite from n = {} on, E_abs from n = {} on.\n\n",
+                medgrad::number(law.alpha),
+                law.beta == 0 ? "" : ", skewness " + medgrad::number(law.beta),
+                plain(reports[0].rows[kLast].value), plain(reports[0].rows[kLast + 1].value));
   const auto add_line = [&](const auto& cell) {
     std::string line;
     for (std::size_t i = kFirst; i < kLast; ++i) {
@@ -284,8 +288,7 @@ theory::MedianNoise Theory::noise(Report& report) const {
   };
   const char* const any = first(kAny);
   if (has("--alpha") && any != nullptr) {
-    throw Error("--alpha and " + std::string(any) +
-                " both describe the noise; give only one of them.");
+    throw Error(fmt::format("--alpha and {} both describe the noise; give only one of them.", any));
   }
   if (has("--alpha")) {
     const theory::StableNoise stable{.alpha = number("--alpha"),
@@ -316,10 +319,10 @@ theory::MedianNoise Theory::noise(Report& report) const {
   if (const char* const stable = first(kStable); stable != nullptr)
     throw Error(std::string(stable) + " describes stable noise, which needs --alpha.");
   if (any == nullptr) {
-    throw Error("theory " + action_ +
-                " needs the noise: --alpha and --n, or any of --delta-1, "
-                "--delta-2, --sigma-1, --sigma-2" +
-                (action_ == "lipschitz" ? ", or --delta and --sigma." : "."));
+    throw Error(
+        fmt::format("theory {} needs the noise: --alpha and --n, or any of --delta-1, --delta-2, "
+                    "--sigma-1, --sigma-2{}",
+                    action_, action_ == "lipschitz" ? ", or --delta and --sigma." : "."));
   }
   const theory::MedianNoise result{number("--delta-1", 0), number("--delta-2", 0),
                                    number("--sigma-1", 0), number("--sigma-2", 0)};
@@ -382,8 +385,9 @@ Report Theory::lipschitz() const {
     for (const char* name : {"--alpha", "--n", "--d", "--c-1", "--c-2", "--delta-1", "--delta-2",
                              "--sigma-1", "--sigma-2", "--epsilon"}) {
       if (has(name)) {
-        throw Error("--delta and --sigma are the noise of the step itself; " + std::string(name) +
-                    " cannot be given with them.");
+        throw Error(fmt::format(
+            "--delta and --sigma are the noise of the step itself; {} cannot be given with them.",
+            name));
       }
     }
     report.assumptions.emplace_back(
@@ -432,7 +436,7 @@ Report Theory::spp() const {
         "distance is a norm.");
   const double p = number("--p", 0);
   if (has("--p") && !(p >= 1))
-    throw Error("--p is " + medgrad::number(p) + "; it must be 1 or more.");
+    throw Error(fmt::format("--p is {}; it must be 1 or more.", medgrad::number(p)));
   if (has("--d") && !has("--p")) throw Error("--d needs --p.");
   if (has("--n") && p != 1)
     throw Error("--n is only for --p 1; the minima of other distances are not sharp.");

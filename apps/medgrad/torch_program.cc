@@ -1,5 +1,6 @@
 #include "torch_program.h"
 
+#include <fmt/core.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,10 +73,11 @@ void start_torch_program(const std::vector<std::string>& arguments) {
     for (const std::filesystem::path& path : places())
       where += (where.empty() ? "" : " nor ") + path.string();
     throw Error(
-        "medgrad " + arguments.front() + " needs the program " + kName + " here, but " +
-        (where.empty() ? "nothing shows where it could be" : "neither " + where + " exists") +
-        "; it is built together with medgrad where CMake finds libtorch (the Debian "
-        "package libtorch-dev).");
+        fmt::format("medgrad {} needs the program {} here, but {}; it is built together with "
+                    "medgrad where CMake finds libtorch (the Debian package libtorch-dev).",
+                    arguments.front(), kName,
+                    where.empty() ? "nothing shows where it could be"
+                                  : fmt::format("neither {} exists", where)));
   }
   become(program, arguments);
   throw std::system_error(errno, std::generic_category(), program + " cannot be started");

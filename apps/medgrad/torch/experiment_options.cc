@@ -1,5 +1,7 @@
 #include "torch/experiment_options.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -21,7 +23,8 @@ std::vector<std::string> parts(const std::string& option, const std::string& tex
     const std::size_t end = std::min(text.find(',', begin), text.size());
     found.push_back(text.substr(begin, end - begin));
     if (found.back().empty())
-      throw Error(option + " is '" + text + "'; it must be a list of values, separated by commas.");
+      throw Error(fmt::format("{} is '{}'; it must be a list of values, separated by commas.",
+                              option, text));
     begin = end + 1;
   }
   return found;
@@ -37,13 +40,13 @@ Node whole(const std::string& option, const std::string& text) {
 Node positive(const std::string& option, const std::string& text) {
   const double x = to_number(option, text);
   if (!(x > 0) || std::isinf(x))
-    throw Error(option + " is '" + text + "'; it must be a number above 0.");
+    throw Error(fmt::format("{} is '{}'; it must be a number above 0.", option, text));
   return {x, 1};
 }
 Node share(const std::string& option, const std::string& text) {
   const double x = to_number(option, text);
   if (!(x >= 0 && x < 1))
-    throw Error(option + " is '" + text + "'; it must be at least 0 and below 1.");
+    throw Error(fmt::format("{} is '{}'; it must be at least 0 and below 1.", option, text));
   return {x, 1};
 }
 Node word(const std::string&, const std::string& text) { return {text, 1}; }
@@ -109,13 +112,10 @@ bool is_offered(const Setting& setting, ExperimentOptions::Offered offered) {
 
 std::string help_of(const Setting& s, ExperimentOptions::Offered offered) {
   if (offered == ExperimentOptions::Offered::of_gradients) return s.gradients->help;
-  if (!s.training) return std::string("gradients: ").append(s.gradients->help);
-  if (!s.gradients) return std::string("training: ").append(s.training->help);
+  if (!s.training) return fmt::format("gradients: {}", s.gradients->help);
+  if (!s.gradients) return fmt::format("training: {}", s.training->help);
   if (std::string_view(s.gradients->help) == s.training->help) return s.training->help;
-  return std::string("gradients: ")
-      .append(s.gradients->help)
-      .append("; training: ")
-      .append(s.training->help);
+  return fmt::format("gradients: {}; training: {}", s.gradients->help, s.training->help);
 }
 
 std::string text_of(const Node& document, const char* key) {
@@ -161,9 +161,9 @@ void ExperimentOptions::apply(Node& document, const Common& common) const {
                                       : kind == "training" || is_seeds ? setting.training
                                                                        : none;
     if (!form)
-      throw Error(std::string(setting.option) + " does not apply to " +
-                  text_of(document, "experiment") + ", an experiment of the kind '" +
-                  (kind.empty() ? "trajectories" : kind) + "'.");
+      throw Error(fmt::format("{} does not apply to {}, an experiment of the kind '{}'.",
+                              setting.option, text_of(document, "experiment"),
+                              kind.empty() ? "trajectories" : kind));
     language::put(document, setting.key, form->read(setting.option, *text));
   }
   if (!common.seed.empty()) language::put(document, "seed", whole<0>("--seed", common.seed));
@@ -177,8 +177,9 @@ void ExperimentOptions::match_rates(Node& document) const {
   if (given("--lr") != nullptr) {
     const std::size_t rates = document.find("lr")->list()->size();
     if (rates != methods->list()->size())
-      throw Error("--lr has " + counted(rates, "learning rate") + " for " +
-                  counted(methods->list()->size(), "method") + "; it needs one for each.");
+      throw Error(fmt::format("--lr has {} for {}; it needs one for each.",
+                              counted(rates, "learning rate"),
+                              counted(methods->list()->size(), "method")));
     return;
   }
   if (given("--methods") == nullptr) return;
@@ -190,8 +191,10 @@ void ExperimentOptions::match_rates(Node& document) const {
     if (std::ranges::find(task.rates, method.key, [](const auto& rate) {
           return std::string(rate.first);
         }) == task.rates.end())
-      throw Error("--methods names " + one +
-                  ", for which the paper has no learning rate; give all of them with --lr.");
+      throw Error(
+          fmt::format("--methods names {}, for which the paper has no learning rate; give all of "
+                      "them with --lr.",
+                      one));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "torch/experiments.h"
 
+#include <fmt/core.h>
+
 #include "language/experiments.h"
 #include "medgrad/error.h"
 #include "medgrad/torch/runtime.h"
@@ -29,7 +31,7 @@ void LanguageExperiments::run_all(const std::vector<NamedDocument>& documents,
   const auto threads = static_cast<int>(common.threads);
   const double memory = to_number("--memory", memory_);
   if (!(memory >= 0 && memory < 1e6))
-    throw Error("--memory is '" + memory_ + "'; it must be a number of GiB, 0 or more.");
+    throw Error(fmt::format("--memory is '{}'; it must be a number of GiB, 0 or more.", memory_));
   medgrad::libtorch::use_threads(static_cast<int>(threads));
   if (const std::string slow = medgrad::libtorch::runtime().warning; !slow.empty())
     warn(common, slow);

@@ -1,4 +1,6 @@
 // medgrad gradients TASK: the full gradient at fixed weights, how methods follow it, and its noise.
+#include <fmt/core.h>
+
 #include "language/gradient_settings.h"
 #include "language/task_table.h"
 #include "medgrad/error.h"
@@ -26,18 +28,17 @@ class Gradients final : public LanguageExperiments {
     LanguageExperiments::declare(options);
   }
   std::string details() const override {
-    return std::string("\n")
-        .append(wrapped("By default: the paper's batch size; momentum, vclip and cclip with tau "
-                        "0.01 for 400 steps; no dropout; the noise is not measured.",
-                        0))
-        .append("\n");
+    return fmt::format(
+        "\n{}\n", wrapped("By default: the paper's batch size; momentum, vclip and cclip with tau "
+                          "0.01 for 400 steps; no dropout; the noise is not measured.",
+                          0));
   }
   void run(const Common& common) override {
     if (task_.empty()) throw Error("TASK is missing; medgrad list tasks shows all of them.");
     const language::TaskInfo& task = language::find_task(task_);
     language::GradientSettings settings;
-    settings.experiment = std::string("gradients-").append(task_);
-    settings.title = std::string("Gradients at fixed weights: ").append(task.title);
+    settings.experiment = fmt::format("gradients-{}", task_);
+    settings.title = fmt::format("Gradients at fixed weights: {}", task.title);
     settings.task = task_;
     settings.batch = {task.batch};
     Node document = language::to_document(settings);

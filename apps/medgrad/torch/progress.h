@@ -1,6 +1,8 @@
 // How far a training run is.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -20,7 +22,7 @@ class StepBar {
     if (!line_.due()) return;
     std::vector<Part> parts;  // 50 columns have room for step, loss and time
     if (!what.empty()) parts.push_back({what, 3});
-    parts.push_back({"step " + std::to_string(p.step) + " of " + std::to_string(p.steps), 6});
+    parts.push_back({fmt::format("step {} of {}", p.step, p.steps), 6});
     if (p.evaluated) parts.push_back({written("evaluation %.0f %%", 100 * *p.evaluated), 2});
     if (p.loss) parts.push_back({written("loss %.4g", *p.loss), 4});
     if (p.tokens_per_second > 0)

@@ -1,4 +1,6 @@
 // medgrad reproduce and run, for experiments on language models.
+#include <fmt/core.h>
+
 #include <filesystem>
 #include <iostream>
 
@@ -32,12 +34,12 @@ class Reproduce final : public LanguageExperiments {
     settings_.declare(options, ExperimentOptions::Offered::all);
   }
   std::string details() const override {
-    return std::string("\n")
-        .append(wrapped("Settings that are not given are taken from the experiment's file "
-                        "(--print). Those that are given apply to all experiments named: those on "
-                        "gradients (fixed-*, noise-*) and those on training (train-*).",
-                        0))
-        .append("\n");
+    return fmt::format(
+        "\n{}\n",
+        wrapped("Settings that are not given are taken from the experiment's file "
+                "(--print). Those that are given apply to all experiments named: those on "
+                "gradients (fixed-*, noise-*) and those on training (train-*).",
+                0));
   }
   void run(const Common& common) override {
     if (names_.empty()) throw Error("NAME is missing; medgrad list experiments shows all of them.");
@@ -48,7 +50,7 @@ class Reproduce final : public LanguageExperiments {
         std::cout << one.text;
         continue;
       }
-      const std::string file = std::string(name).append(".json");
+      const std::string file = fmt::format("{}.json", name);
       Node document = parse_document(one.text, file);
       if (paper_scale_) document = language::at_paper_scale(std::move(document));
       settings_.apply(document, common);

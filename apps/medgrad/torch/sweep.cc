@@ -1,4 +1,6 @@
 // medgrad sweep TASK: which learning rate is best, for each of several methods.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -27,17 +29,16 @@ class Sweep final : public Command {
   std::string_view summary() const override { return "tune the learning rates of several methods"; }
   std::string_view usage() const override { return "TASK [--methods LIST] [options]"; }
   std::string details() const override {
-    return task_.help()
-        .append("\n")
-        .append(wrapped("Rates are 10^(j/2), around the paper's unless --rates says otherwise; "
-                        "where a method's best rate is at the edge of the grid, the grid grows "
-                        "there. The best rate has the smallest final training loss, averaged over "
-                        "the seeds. One row per method is printed, at its best rate, with the "
-                        "rates at which it diverged; results.csv has every rate. Run the same "
-                        "command again to continue a sweep that was "
-                        "stopped.",
-                        0))
-        .append("\n");
+    return fmt::format(
+        "{}\n{}\n", task_.help(),
+        wrapped("Rates are 10^(j/2), around the paper's unless --rates says otherwise; "
+                "where a method's best rate is at the edge of the grid, the grid grows "
+                "there. The best rate has the smallest final training loss, averaged over "
+                "the seeds. One row per method is printed, at its best rate, with the "
+                "rates at which it diverged; results.csv has every rate. Run the same "
+                "command again to continue a sweep that was "
+                "stopped.",
+                0));
   }
   void declare(Options& options) override {
     task_.declare(options);
@@ -89,8 +90,8 @@ class Sweep final : public Command {
       };
       runs = language::sweep(*task, sweep, options);
     } catch (const lab::Interrupted&) {
-      throw std::runtime_error("stopped; the runs are kept in " + out +
-                               "; run the same command again to continue.");
+      throw std::runtime_error(fmt::format(
+          "stopped; the runs are kept in {}; run the same command again to continue.", out));
     } catch (...) {
       folders.clear();
       std::error_code ignored;
@@ -110,7 +111,7 @@ class Sweep final : public Command {
     for (const std::string& word : language::words_of(methods_)) {
       all.push_back(language::parse_method(word));
       if (std::ranges::count(all, all.back().line, &language::Method::line) > 1)
-        throw Error("--methods names " + word + " twice.");
+        throw Error(fmt::format("--methods names {} twice.", word));
     }
     if (all.empty()) throw Error("--methods names no method.");
     return all;
@@ -123,25 +124,26 @@ class Sweep final : public Command {
       const double from = to_number("--rates", rates_.substr(0, dots)),
                    to = to_number("--rates", rates_.substr(dots + 2));
       if (!(from >= kSmallest && to >= from && to <= kLargest))
-        throw Error("--rates is '" + rates_ +
-                    "'; it must be FROM..TO with 1e-30 <= FROM <= TO <= 1e30.");
+        throw Error(fmt::format(
+            "--rates is '{}'; it must be FROM..TO with 1e-30 <= FROM <= TO <= 1e30.", rates_));
       // The grid has three digits: 3.16 stands for 3.1623 too.
       double lr = language::half_decade(from);
       if (lr < from * 0.999) lr = language::half_decade(lr, 1);
       for (; lr <= to * 1.001; lr = language::half_decade(lr, 1)) all.push_back(lr);
       if (all.empty())
-        throw Error("--rates is '" + rates_ + "'; there is no 10^(j/2) in that range.");
+        throw Error(fmt::format("--rates is '{}'; there is no 10^(j/2) in that range.", rates_));
       return all;
     }
     for (const std::string& word : language::words_of(rates_)) {
       const double lr = to_number("--rates", word);
       if (!(lr >= kSmallest && lr <= kLargest))
-        throw Error("--rates has " + word + "; a learning rate must be from 1e-30 to 1e30.");
-      if (std::ranges::count(all, lr) > 0) throw Error("--rates has " + word + " twice.");
+        throw Error(
+            fmt::format("--rates has {}; a learning rate must be from 1e-30 to 1e30.", word));
+      if (std::ranges::count(all, lr) > 0) throw Error(fmt::format("--rates has {} twice.", word));
       all.push_back(lr);
     }
     if (all.empty() && !rates_.empty())
-      throw Error("--rates is '" + rates_ + "', which has no rate.");
+      throw Error(fmt::format("--rates is '{}', which has no rate.", rates_));
     return all;
   }
 
@@ -166,7 +168,7 @@ class Sweep final : public Command {
   }
 
   static std::string label(const language::RunKey& key) {
-    return key.method.word + ", lr " + number(key.lr) + ", seed " + std::to_string(key.seed);
+    return fmt::format("{}, lr {}, seed {}", key.method.word, number(key.lr), key.seed);
   }
 
   // One row per method, at its best rate.
@@ -180,7 +182,7 @@ class Sweep final : public Command {
       const std::string diverged = diverged_at(runs, method);
       if (std::isnan(best)) {
         std::cout << method.word << ",,diverged,,," << diverged << "\n";
-        remarks += "# " + method.word + " diverged at every rate tried.\n";
+        remarks += fmt::format("# {} diverged at every rate tried.\n", method.word);
         continue;
       }
       const std::set<double> all = tried(runs, method);
@@ -189,8 +191,10 @@ class Sweep final : public Command {
                                : best == *all.rbegin() ? "largest"
                                                        : "";
       if (!edge.empty())
-        remarks += "# " + method.word + ": the best rate is the " + edge +
-                   " one tried; there may be a better one beyond it (--extend, --rates).\n";
+        remarks += fmt::format(
+            "# {}: the best rate is the {} one tried; there may be a better one beyond it "
+            "(--extend, --rates).\n",
+            method.word, edge);
       std::cout << method.word << "," << number(best);
       for (const std::string& name : {std::string("training_loss"), score})
         std::cout << ","

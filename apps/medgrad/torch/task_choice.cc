@@ -1,5 +1,7 @@
 #include "torch/task_choice.h"
 
+#include <fmt/core.h>
+
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/torch/runtime.h"
@@ -14,8 +16,7 @@ std::size_t count(const char* option, const std::string& text, std::uint64_t min
   if (text.empty()) return 0;
   constexpr auto kMost = std::uint64_t{1} << 40;  // products of two do not overflow
   const std::uint64_t n = to_whole_number(option, text, min);
-  if (n > kMost)
-    throw Error(std::string(option).append(" is '").append(text).append("', which is too large."));
+  if (n > kMost) throw Error(fmt::format("{} is '{}', which is too large.", option, text));
   return static_cast<std::size_t>(n);
 }
 
@@ -64,7 +65,7 @@ std::unique_ptr<language::Task> TaskChoice::open(const Common& common) const {
   if (name_.empty()) {
     std::vector<std::string_view> names;
     for (const language::TaskInfo& info : language::tasks()) names.push_back(info.name);
-    throw Error("TASK is missing; it must be " + one_of(names) + ".");
+    throw Error(fmt::format("TASK is missing; it must be {}.", one_of(names)));
   }
   check_word("--size", size_, {"paper", "small"});
   language::TaskOptions options;
@@ -75,9 +76,7 @@ std::unique_ptr<language::Task> TaskChoice::open(const Common& common) const {
   if (!dropout_.empty()) {
     options.dropout = to_number("--dropout", dropout_);
     if (!(*options.dropout >= 0 && *options.dropout < 1))
-      throw Error(std::string("--dropout is '")
-                      .append(dropout_)
-                      .append("'; it must be at least 0 and below 1."));
+      throw Error(fmt::format("--dropout is '{}'; it must be at least 0 and below 1.", dropout_));
   }
   libtorch::use_threads(static_cast<int>(common.threads));
   if (const std::string slow = libtorch::runtime().warning; !slow.empty()) warn(common, slow);
@@ -93,13 +92,12 @@ std::vector<std::string> task_names() {
 std::string TaskChoice::help() const {
   std::vector<TextRow> rows;
   for (const language::TaskInfo& info : language::tasks()) rows.emplace_back(info.name, info.title);
-  return std::string("\ntasks:\n").append(columns(rows));
+  return fmt::format("\ntasks:\n{}", columns(rows));
 }
 
 void RunChoice::declare(Options& options, const std::string& epochs) {
   epochs_ = epochs;
-  options.value("--epochs", epochs_, "N",
-                std::string("passes over the data (default ").append(epochs).append(")"));
+  options.value("--epochs", epochs_, "N", fmt::format("passes over the data (default {})", epochs));
   options.value("--steps", steps_, "N", "stop after N steps instead");
   options.value("--accumulate", accumulate_, "N",
                 "backward passes per step (default: the paper's)");
@@ -141,8 +139,7 @@ void RunChoice::put(language::TrainingOptions& options) const {
       schedule_of("--tau-schedule", tau_schedule_, std::span(shorthands).first(2));
   for (const Shorthand& one : shorthands)
     if (!one.text.empty() && !one.used)
-      throw Error(one.option, "",
-                  std::string("does not apply to a ").append(schedule_).append(" schedule"));
+      throw Error(one.option, "", fmt::format("does not apply to a {} schedule", schedule_));
 }
 
 }  // namespace medgrad::app

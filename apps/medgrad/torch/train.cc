@@ -1,4 +1,5 @@
 // medgrad train TASK: one run.
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -50,7 +51,7 @@ class Train final : public Command {
     options.lr = rate(*task, method);
     std::string place = method.word;
     for (char& c : place) c = c == ':' || c == '=' ? '-' : c;
-    options.folder = out_.empty() ? "runs/" + task_.name() + "-" + place : out_;
+    options.folder = out_.empty() ? fmt::format("runs/{}-{}", task_.name(), place) : out_;
     if (!common.quiet) std::cerr << task->description() << "\n";
     language::TrainingResult result;
     {
@@ -75,12 +76,13 @@ class Train final : public Command {
     if (!lr_.empty()) {
       const double lr = to_number("--lr", lr_);
       if (!(lr > 0) || lr > 1e30)
-        throw Error("--lr is " + lr_ + "; it must be above 0 and at most 1e30.");
+        throw Error(fmt::format("--lr is {}; it must be above 0 and at most 1e30.", lr_));
       return lr;
     }
     for (const auto& [name, rate] : task.info().rates)
       if (name == method.key) return rate;
-    throw Error("the paper has no learning rate for " + method.word + "; give one with --lr.");
+    throw Error(
+        fmt::format("the paper has no learning rate for {}; give one with --lr.", method.word));
   }
 
   static void print(const language::TrainingResult& result,
