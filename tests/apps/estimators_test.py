@@ -182,7 +182,7 @@ class Aggregates(CommandTest):
         self.assertEqual((result.returncode, result.stdout), (0, b""))
         written = json.loads(content(stats))
         self.assertEqual(list(written), ["method", "n", "d", "iterations", "gap", "objective", "stop",
-                                         "nan", "inf"])
+                                         "nan", "inf", "rows"])
         self.assertEqual([written[key] for key in ("method", "n", "d", "nan", "inf")],
                          ["median", 4, 2, 1, 1])
         np.testing.assert_allclose(np.load(out), [[1.5, 2.75]])
