@@ -1,0 +1,73 @@
+"""medgrad: track the median of noisy gradients, aggregate vectors of workers that may be wrong, measure heavy tails.
+
+    aggregate   one robust centre of n vectors
+    Estimator   follows the centre of a stream of vectors
+    prox, project   proximal operators of distances, projections onto balls
+    Stable, tail_index   stable distributions, and how heavy tails are
+    theory      what the paper proves, as numbers
+    methods     what there is, with formulas, parameters and defaults
+
+Wrong values raise ValueError with a sentence that says what would be right.
+"""
+import os as _os
+
+import numpy as _np
+
+from . import _core, theory
+from ._aggregate import aggregate
+from ._arrays import array as _array
+from ._arrays import contiguous as _contiguous
+from ._arrays import like as _like
+from ._estimator import Estimator
+from ._stable import Stable, tail_index
+
+__version__ = _core.__version__
+__all__ = ["Estimator", "Stable", "aggregate", "methods", "project", "prox", "set_threads", "tail_index", "theory"]
+
+
+def prox(distance, x, tau, **parameters):
+    """argmin_y D(y) + |y - x|^2 / (2 tau), row by row: the last axis is a vector.
+
+    distance is "squared", "l1", "l2", "lp" (p=3), "huber" (mu=1.3): medgrad.methods()["distances"].
+
+    >>> import numpy as np
+    >>> prox("l1", np.array([3.0, -0.5]), tau=1)
+    array([2., 0.])
+    """
+    return _by_row(lambda rows: _core.prox(distance, parameters, float(tau), rows), x)
+
+
+def project(x, q, radius):
+    """The nearest point of the ball {|y|_q <= radius}, row by row: the last axis is a vector.
+
+    >>> import numpy as np
+    >>> project(np.array([3.0, 4.0]), q=2, radius=1)
+    array([0.6, 0.8])
+    """
+    return _by_row(lambda rows: _core.project(float(q), float(radius), rows), x)
+
+
+def _by_row(function, given):
+    x = _array(given)
+    if x.ndim == 0:
+        raise ValueError("x is a single number; it must be a vector, or rows of them.")
+    rows = x.reshape((int(_np.prod(x.shape[:-1], dtype=_np.int64)), x.shape[-1]))
+    return _like(function(_contiguous(rows)).reshape(x.shape), given)
+
+
+def methods():
+    """Every method by kind ("distances", "online", "rules", "pre_aggregators", "noises", "optimizers"): a list of dicts
+    with name, aliases, formula, meaning and parameters (name, meaning, range, default)."""
+    return _core.methods()
+
+
+def set_threads(threads):
+    """How many threads a computation may use; 0 stands for as many as the machine has cores. Results do not depend on
+    it."""
+    if not 0 <= int(threads) <= 1024:
+        raise ValueError(f"threads is {threads}; it must be from 0 to 1024.")
+    _core.set_threads(int(threads))
+
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_core.forget_threads)

@@ -1,0 +1,81 @@
+"""Sample estimators and robust rules."""
+import functools
+
+import numpy as np
+
+from . import _core
+from ._arrays import array, contiguous, is_torch, like
+
+_POLICIES = {"reject": _core.NonFinite.reject, "robust": _core.NonFinite.robust}
+
+
+@functools.lru_cache(maxsize=256)
+def _rule(text, parameters):
+    return _core.Rule(text, dict(parameters))
+
+
+def policy(non_finite):
+    try:
+        return _POLICIES[non_finite]
+    except KeyError:
+        raise ValueError(f"non_finite is {non_finite!r}; it must be 'reject' or 'robust'.") from None
+
+
+def _rows(x):
+    """(array or list of arrays, shape of the result, what came in)."""
+    if isinstance(x, (list, tuple)) and len(x) > 0 and (isinstance(x[0], np.ndarray) or hasattr(x[0], "__dlpack__")):
+        rows = [array(row, f"row {i}") for i, row in enumerate(x)]
+        kind = rows[0].dtype if all(row.dtype == rows[0].dtype for row in rows) else np.dtype(np.float64)
+        for i, row in enumerate(rows):
+            if row.shape != rows[0].shape:
+                raise ValueError(f"row {i} has the shape {row.shape}, row 0 has {rows[0].shape}; all must be alike.")
+        return [np.ascontiguousarray(row, dtype=kind) for row in rows], rows[0].shape, x[0]
+    matrix = array(x)
+    if matrix.ndim == 0:
+        raise ValueError("x is a single number; it must be the rows of a matrix, or a list of arrays.")
+    return matrix, matrix.shape[1:], x
+
+
+def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite="reject", threads=0, round=0,
+              return_info=False, **parameters):
+    """One centre of n vectors, by a robust rule.
+
+    x is an array whose first axis counts the vectors, shape (n, ...), or a list of n arrays or tensors of one shape. The
+    result has the shape of one of them, and is what came in: a torch tensor for torch tensors.
+
+    rule is the name of a sample estimator, with what is done to the rows before it, as on the command line:
+    "median", "geometric-median", "krum", "nnm+median", "arc+bucketing+geometric-median", "trimmed-mean:f=2".
+    medgrad.methods()["rules"] and ["pre_aggregators"] list them with their formulas. Parameters are given by name,
+    f=2, clip=1.5, max_iter=100; "auto" for f where it is not known.
+
+    weights: n positive numbers, where the rule takes them. center: for rules that clip. non_finite: "reject" (a
+    ValueError names row and column) or "robust" (NaN is missing, an infinity as large as a number can be). threads:
+    0 stands for medgrad.set_threads(); the result does not depend on it. round: which one of many, for rules that
+    shuffle. With return_info=True the result is (result, info), info being a dict with iterations, objective,
+    certified gap, stop, and the counts of nan and inf.
+
+    >>> import numpy as np
+    >>> aggregate(np.array([[0., 0.], [1., 1.], [100., 1.]]), "median")
+    array([1., 1.])
+    """
+    if f is not None:
+        parameters["f"] = f
+    made = rule if isinstance(rule, _core.Rule) else _rule(rule, tuple(parameters.items()))
+    rows, shape, given = _rows(x)
+    if weights is not None:
+        weights = np.ascontiguousarray(array(weights, "weights"), dtype=np.float64).ravel()
+    if isinstance(rows, list):
+        if center is not None:
+            center = np.ascontiguousarray(array(center, "center"), dtype=rows[0].dtype).ravel()
+        out, info = _core.aggregate_list(made, rows, weights, center, policy(non_finite), threads, round, return_info)
+    else:
+        matrix = contiguous(rows if rows.ndim == 2 else rows.reshape(rows.shape[0], -1) if rows.size else
+                            rows.reshape(rows.shape[0], int(np.prod(shape, dtype=np.int64))))
+        if center is not None:
+            center = np.ascontiguousarray(array(center, "center"), dtype=matrix.dtype).ravel()
+        out, info = _core.aggregate_matrix(made, matrix, weights, center, policy(non_finite), threads, round,
+                                           return_info)
+    out = out if out.shape == shape else out.reshape(shape)
+    if is_torch(given):
+        out = like(out, given)
+    return (out, info) if return_info else out

@@ -1,0 +1,135 @@
+"""Stable distributions, with the method names of scipy.stats."""
+import secrets
+
+import numpy as np
+
+from . import _core
+from ._arrays import array
+
+
+class Stable:
+    """The stable law of index alpha, in Nolan's form S0 (continuous in all parameters) or S1.
+
+        S0:  log E exp(itX) = ilt - |ct|^a (1 + i b tan(pi a/2) sign(t) (|ct|^(1-a) - 1))
+        S1:  log E exp(itX) = ilt - |ct|^a (1 - i b tan(pi a/2) sign(t)),      a != 1,
+
+    a = alpha in (0, 2], b = beta in [-1, 1], c = scale > 0, l = location. alpha = 2 is N(l, 2 c^2), alpha = 1 with
+    beta = 0 the Cauchy distribution. Parameters may be arrays: they are broadcast against each other and against x.
+
+    pdf, logpdf, cdf, sf, ppf, isf take arrays of any shape; relative accuracy is about 1e-12, in the far tails too.
+
+    >>> float(Stable(1.0).cdf(1.0))
+    0.75
+    """
+
+    def __init__(self, alpha, beta=0.0, scale=1.0, location=0.0, form="S0"):
+        parameters = [array(p, name) for p, name in
+                      ((alpha, "alpha"), (beta, "beta"), (scale, "scale"), (location, "location"))]
+        self.alpha, self.beta, self.scale, self.location = (p[()] if p.ndim == 0 else p for p in parameters)
+        self.form = form
+        self._parameters = np.broadcast_arrays(*(p.astype(np.float64) for p in parameters))
+        self._laws = {}
+        if self._parameters[0].size:
+            unique = np.unique(np.stack([p.ravel() for p in self._parameters]), axis=1)
+            for column in unique.T:
+                self._laws[tuple(column)] = _core.Stable(*map(float, column), form)
+
+    def _map(self, function, x, threads):
+        x = np.asarray(array(x), dtype=np.float64)
+        if self._parameters[0].ndim == 0:
+            (law,) = self._laws.values()
+            out = getattr(law, function)(np.ascontiguousarray(x).ravel(), threads)
+            return out.reshape(x.shape)[()]
+        parts = np.broadcast_arrays(x, *self._parameters)
+        out = np.empty(parts[0].shape)
+        for key, law in self._laws.items():
+            here = np.logical_and.reduce([p == k for p, k in zip(parts[1:], key)])
+            out[here] = getattr(law, function)(np.ascontiguousarray(parts[0][here]), threads)
+        return out
+
+    def pdf(self, x, threads=0):
+        """The density f(x)."""
+        return self._map("pdf", x, threads)
+
+    def logpdf(self, x, threads=0):
+        """log f(x), also where f(x) is no longer a number."""
+        return self._map("logpdf", x, threads)
+
+    def cdf(self, x, threads=0):
+        """P(X <= x)."""
+        return self._map("cdf", x, threads)
+
+    def sf(self, x, threads=0):
+        """P(X > x), with all its digits in the right tail."""
+        return self._map("sf", x, threads)
+
+    def ppf(self, q, threads=0):
+        """The x with cdf(x) = q."""
+        return self._map("ppf", q, threads)
+
+    def isf(self, q, threads=0):
+        """The x with sf(x) = q."""
+        return self._map("isf", q, threads)
+
+    def rvs(self, size=None, seed=None, *, stream=0, dtype=np.float64, threads=0):
+        """Random numbers of the shape `size`. The same (seed, stream) gives the same numbers, whatever the number of
+        threads; without a seed they are new every time."""
+        shape = self._parameters[0].shape if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
+        seed = secrets.randbits(63) if seed is None else int(seed)
+        kind = np.dtype(dtype)
+        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise TypeError(f"dtype is {kind}; it must be float32 or float64.")
+        if self._parameters[0].ndim == 0:
+            (law,) = self._laws.values()
+            count = int(np.prod(shape, dtype=np.int64))
+            return law.rvs(count, seed, stream, kind == np.float64, threads).reshape(shape)[()]
+        parts = np.broadcast_arrays(np.empty(shape), *self._parameters)
+        out = np.empty(parts[0].shape, kind)
+        for i, (key, law) in enumerate(self._laws.items()):
+            here = np.logical_and.reduce([p == k for p, k in zip(parts[1:], key)])
+            out[here] = law.rvs(int(here.sum()), seed, stream + i, kind == np.float64, threads)
+        return out
+
+    def support(self):
+        """Where the density is positive: (lower, upper)."""
+        if self._parameters[0].ndim == 0:
+            (law,) = self._laws.values()
+            return law.support()
+        ends = np.array([self._laws[tuple(map(float, p))].support() for p in zip(*(q.ravel() for q in self._parameters))])
+        return tuple(ends.T.reshape((2,) + self._parameters[0].shape))
+
+    def to(self, form):
+        """The same law (or laws) written in the other form."""
+        if form not in ("S0", "S1"):
+            raise ValueError(f"form is {form!r}; it must be S0 or S1.")
+        made = [self._laws[tuple(map(float, p))].converted(form) for p in zip(*(q.ravel() for q in self._parameters))]
+        shape = self._parameters[0].shape
+        columns = [np.array([one[name] for one in made]).reshape(shape)[()]
+                   for name in ("alpha", "beta", "scale", "location")]
+        return Stable(*columns, form=form)
+
+    @classmethod
+    def fit(cls, x):
+        """The stable law of a sample, by McCulloch's quantiles, in S0; `intervals` of the result has 95 % intervals."""
+        found = _core.fit_stable(np.ascontiguousarray(array(x), dtype=np.float64).ravel())
+        law = cls(found["alpha"], found["beta"], found["scale"], found["location"])
+        law.intervals = found["intervals"]
+        law.n = found["n"]
+        return law
+
+    def __repr__(self):
+        return (f"Stable(alpha={self.alpha}, beta={self.beta}, scale={self.scale}, location={self.location}, "
+                f"form={self.form!r})")
+
+
+def tail_index(x):
+    """How heavy are the tails of a sample? Three estimators of the tail index, P(|X| > x) ~ x^-alpha, and a verdict.
+
+    x: numbers (one axis), or vectors (two axes: n rows, of which the noise around their median is measured).
+    Gives a dict: "verdict" is a sentence; "quantiles" (McCulloch's fit of a stable law), "hill" and "log_moment" are
+    dicts with "alpha" and its 95 % "interval", or a sentence where the method cannot tell.
+    """
+    x = array(x)
+    if x.ndim == 2:
+        return _core.tail_summary_rows(np.ascontiguousarray(x))
+    return _core.tail_summary(np.ascontiguousarray(x, dtype=np.float64).ravel())

@@ -1,0 +1,122 @@
+#include <memory>
+#include <sstream>
+#include <variant>
+
+#include "medgrad/estimator.h"
+#include "parts.h"
+
+namespace medgrad::python {
+namespace {
+
+// An estimator of either element type.
+class Estimator {
+  template <class F>
+  auto visit(F&& f) const {
+    return std::visit([&](const auto& estimator) { return f(*estimator); }, of_);
+  }
+
+ public:
+  Estimator(const std::string& text, const py::dict& parameters, std::size_t dimension,
+            bool is_double, EstimatorOptions options) {
+    const MethodText method = parse_method_text(text);
+    py::dict given;
+    for (const auto& [key, value] : method.parameters) given[py::str(key)] = py::str(value);
+    for (const auto& [key, value] : parameters) given[key] = value;
+    const OnlineMethod made = made_of(find_online_method(method.name), given);
+    if (is_double) {
+      of_ = std::make_unique<OnlineEstimator<double>>(made, dimension, options);
+    } else {
+      of_ = std::make_unique<OnlineEstimator<float>>(made, dimension, options);
+    }
+  }
+
+  void update(const py::array& g, unsigned threads) {
+    visit([&]<class T>(OnlineEstimator<T>& estimator) {
+      if (!py::isinstance<py::array_t<T>>(g))
+        throw py::type_error("an update must have the type of the estimator.");
+      const std::span<const T> x = vector_of<T>(g);
+      // A short step is over before a lock is taken and given back.
+      if (x.size() < 4096) {
+        info_ = estimator.update(x);
+        return;
+      }
+      const py::gil_scoped_release released;
+      const Threads shared(threads);
+      estimator.use(shared.pool());
+      info_ = estimator.update(x);
+      estimator.use(nullptr);
+    });
+  }
+  // A view of the estimate: it changes with the next update.
+  [[nodiscard]] py::array view(const py::object& self, bool average) const {
+    return visit([&]<class T>(OnlineEstimator<T>& estimator) -> py::array {
+      const std::span<const T> m = average ? estimator.average() : estimator.estimate();
+      py::array_t<T> array(static_cast<py::ssize_t>(m.size()), m.data(), self);
+      array.attr("setflags")(py::arg("write") = false);
+      return array;
+    });
+  }
+  void reset(const py::array& m) {
+    visit([&]<class T>(OnlineEstimator<T>& e) { e.reset(vector_of<T>(m)); });
+  }
+  void set_tau(double tau) {
+    visit([&](auto& e) { e.set_tau(tau); });
+  }
+  [[nodiscard]] std::uint64_t steps() const {
+    return visit([](auto& e) { return e.steps(); });
+  }
+  [[nodiscard]] std::string description() const {
+    return visit([](auto& e) { return describe(e.method()); });
+  }
+  [[nodiscard]] py::bytes save() const {
+    std::ostringstream out;
+    visit([&](auto& e) { e.save(out); });
+    return py::bytes(out.str());
+  }
+  void load(const py::bytes& bytes) {
+    std::istringstream in{std::string(bytes)};
+    visit([&](auto& e) { e.load(in); });
+  }
+  [[nodiscard]] py::dict info() const {
+    py::dict dict;
+    dict["increment_norm"] = info_.increment_norm;
+    dict["effective_beta"] = info_.effective_beta;
+    dict["clipped_share"] = info_.clipped_share;
+    dict["non_finite"] = info_.non_finite;
+    return dict;
+  }
+
+ private:
+  std::variant<std::unique_ptr<OnlineEstimator<float>>, std::unique_ptr<OnlineEstimator<double>>>
+      of_;
+  StepInfo info_;
+};
+
+}  // namespace
+
+void add_estimators(py::module_& m) {
+  py::class_<Estimator>(m, "Estimator")
+      .def(py::init([](const std::string& method, const py::dict& parameters, std::size_t dimension,
+                       bool is_double, bool cold, bool robust, bool average) {
+        return Estimator(method, parameters, dimension, is_double,
+                         {.start = cold ? Start::cold : Start::warm,
+                          .non_finite = robust ? NonFinite::robust : NonFinite::reject,
+                          .average = average});
+      }))
+      .def("update", &Estimator::update)
+      .def("reset", &Estimator::reset)
+      .def("set_tau", &Estimator::set_tau)
+      .def("save", &Estimator::save)
+      .def("load", &Estimator::load)
+      .def_property_readonly("steps", &Estimator::steps)
+      .def_property_readonly("info", &Estimator::info)
+      .def_property_readonly("description", &Estimator::description)
+      .def_property_readonly(
+          "estimate",
+          [](const py::object& self) { return self.cast<Estimator&>().view(self, false); })
+      .def_property_readonly("average", [](const py::object& self) {
+        return self.cast<Estimator&>().view(self, true);
+      });
+}
+
+}  // namespace medgrad::python

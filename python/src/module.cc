@@ -1,0 +1,101 @@
+// medgrad._core: the core for Python. What users see is in medgrad/*.py.
+#include <pybind11/stl.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "medgrad/build_info.h"
+#include "medgrad/error.h"
+#include "medgrad/version.h"
+#include "parts.h"
+
+namespace medgrad::python {
+namespace {
+
+// Never destroyed: at exit the interpreter may be gone, and after fork() its threads are.
+struct Shared {
+  std::mutex busy;
+  std::unique_ptr<ThreadPool> pool;
+  std::atomic<unsigned> threads = 0;
+};
+Shared* shared = new Shared;  // NOLINT: see above
+
+unsigned effective(unsigned threads) {
+  if (threads > 0) return threads;
+  const unsigned chosen = shared->threads.load();
+  return chosen > 0 ? chosen : std::max(1U, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+Threads::Threads(unsigned threads) {
+  const unsigned wanted = effective(threads);
+  if (wanted < 2 || !shared->busy.try_lock()) return;
+  if (shared->pool == nullptr || shared->pool->size() != wanted)
+    shared->pool = std::make_unique<ThreadPool>(wanted);
+  pool_ = shared->pool.get();
+}
+
+Threads::~Threads() {
+  if (pool_ != nullptr) shared->busy.unlock();
+}
+
+void set_threads(unsigned threads) { shared->threads = threads; }
+unsigned threads() { return effective(0); }
+void forget_threads() {
+  const unsigned chosen = shared->threads.load();
+  shared = new Shared;  // NOLINT: the old one belongs to threads that do not exist here
+  shared->threads = chosen;
+}
+
+ParameterTexts texts_of(const py::dict& given) {
+  ParameterTexts texts;
+  for (const auto& [key, value] : given) {
+    std::string name = py::str(key);
+    std::ranges::replace(name, '_', '-');
+    if (value.is_none()) continue;
+    if (py::isinstance<py::bool_>(value)) {
+      texts[name] = value.cast<bool>() ? "true" : "false";
+    } else if (py::isinstance<py::str>(value)) {
+      texts[name] = value.cast<std::string>();
+    } else if (PyIndex_Check(value.ptr()) != 0) {
+      texts[name] = py::str(py::module_::import("operator").attr("index")(value));
+    } else if (PyNumber_Check(value.ptr()) != 0) {
+      const double x = PyFloat_AsDouble(value.ptr());
+      if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+      texts[name] = number(x);
+    } else {
+      throw py::type_error(name + " is " + std::string(py::repr(value)) +
+                           "; it must be a number or text.");
+    }
+  }
+  return texts;
+}
+
+}  // namespace medgrad::python
+
+PYBIND11_MODULE(_core, m) {
+  using namespace medgrad::python;
+  namespace py = pybind11;
+  m.doc() = "The compiled part of medgrad.";
+  m.attr("__version__") = medgrad::kVersion;
+  // What the command says and ends with exit code 2 is a ValueError here, in the same words.
+  py::register_exception_translator([](std::exception_ptr e) {
+    try {
+      if (e) std::rethrow_exception(e);
+    } catch (const medgrad::Error& error) {
+      PyErr_SetString(PyExc_ValueError, error.what());
+    }
+  });
+  m.def("set_threads", &set_threads);
+  m.def("threads", &threads);
+  m.def("forget_threads", &forget_threads);
+  add_rules(m);
+  add_estimators(m);
+  add_distances(m);
+  add_stable(m);
+  add_theory(m);
+  add_methods(m);
+}

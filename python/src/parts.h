@@ -1,0 +1,81 @@
+// What the parts of the extension share: arrays in and out, threads, parameters by name.
+//
+// The Python layer hands over arrays that are float32 or float64 and whose rows are contiguous
+// (medgrad/_arrays.py); here they are looked at without a copy. Computing releases the GIL.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <span>
+#include <string>
+
+#include "medgrad/registry.h"
+#include "medgrad/rows.h"
+#include "medgrad/thread_pool.h"
+
+namespace medgrad::python {
+
+namespace py = pybind11;
+
+// Calls f(T{}) for the element type of an array.
+template <class F>
+auto with_type(const py::array& x, F&& f) {
+  if (py::isinstance<py::array_t<double>>(x)) return f(double{});
+  if (py::isinstance<py::array_t<float>>(x)) return f(float{});
+  throw py::type_error("an array must have the type float32 or float64.");
+}
+
+template <Real T>
+[[nodiscard]] std::span<const T> vector_of(const py::array& x) {
+  return {static_cast<const T*>(x.data()), static_cast<std::size_t>(x.size())};
+}
+template <Real T>
+[[nodiscard]] std::span<T> writable_of(py::array& x) {
+  return {static_cast<T*>(x.mutable_data()), static_cast<std::size_t>(x.size())};
+}
+
+// Rows of a two-dimensional array; each is contiguous.
+template <Real T>
+[[nodiscard]] Rows<T> rows_of(const py::array& x) {
+  const auto n = static_cast<std::size_t>(x.shape(0)), d = static_cast<std::size_t>(x.shape(1));
+  const auto stride = static_cast<std::size_t>(x.strides(0)) / sizeof(T);
+  return Rows<T>(static_cast<const T*>(x.data()), n, d, n > 1 ? stride : d);
+}
+
+// The pool of the process, for as long as a computation takes. One computation at a time has it;
+// others that run at the same moment, in other threads of Python, do without: the bits are the
+// same. threads = 0 stands for what set_threads() says, 1 for none.
+class Threads {
+ public:
+  explicit Threads(unsigned threads);
+  ~Threads();
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  [[nodiscard]] ThreadPool* pool() const { return pool_; }
+
+ private:
+  ThreadPool* pool_ = nullptr;
+};
+void set_threads(unsigned threads);  // 0: as many as the machine has cores
+[[nodiscard]] unsigned threads();
+// In a child after fork(), which has the pool's memory but none of its threads.
+void forget_threads();
+
+// Keyword arguments as the registry's parameters: max_iter is max-iter; numbers, words, "inf".
+[[nodiscard]] ParameterTexts texts_of(const py::dict& given);
+
+template <class Made>
+[[nodiscard]] Made made_of(const Entry<Made>& entry, const py::dict& given) {
+  return entry.build(read_parameters(entry.name, entry.parameters, texts_of(given)));
+}
+
+// The parts.
+void add_rules(py::module_& m);
+void add_estimators(py::module_& m);
+void add_distances(py::module_& m);
+void add_stable(py::module_& m);
+void add_theory(py::module_& m);
+void add_methods(py::module_& m);
+
+}  // namespace medgrad::python

@@ -1,0 +1,94 @@
+#include <pybind11/stl.h>
+
+#include <vector>
+
+#include "medgrad/sample.h"
+#include "parts.h"
+
+namespace medgrad::python {
+namespace {
+
+struct Call {
+  py::object weights, center;
+  NonFinite non_finite;
+  unsigned threads;
+  std::uint64_t round;
+  bool objective;
+};
+
+py::dict dict_of(const SampleInfo& info) {
+  py::dict dict;
+  dict["iterations"] = info.iterations;
+  dict["objective"] = info.objective;
+  dict["gap"] = info.gap;
+  dict["stop"] = py::str(std::string(name(info.stop)));
+  dict["nan"] = info.nan;
+  dict["inf"] = info.inf;
+  return dict;
+}
+
+template <Real T>
+py::tuple run(const Rule& rule, const Rows<T>& rows, const Call& call) {
+  py::array_t<T> out(static_cast<py::ssize_t>(rows.d()));
+  SampleOptions<T> options;
+  py::array weights, center;
+  if (!call.weights.is_none()) {
+    weights = call.weights.cast<py::array>();
+    options.weights = vector_of<double>(weights);
+  }
+  if (!call.center.is_none()) {
+    center = call.center.cast<py::array>();
+    options.center = vector_of<T>(center);
+  }
+  options.non_finite = call.non_finite;
+  options.round = call.round;
+  options.objective = call.objective;
+  SampleInfo info;
+  const std::span<T> result(out.mutable_data(), rows.d());
+  {
+    const py::gil_scoped_release released;
+    const Threads threads(call.threads);
+    options.pool = threads.pool();
+    info = aggregate(rule, rows, result, options);
+  }
+  return py::make_tuple(out, dict_of(info));
+}
+
+}  // namespace
+
+void add_rules(py::module_& m) {
+  py::enum_<NonFinite>(m, "NonFinite")
+      .value("reject", NonFinite::reject)
+      .value("robust", NonFinite::robust);
+  py::class_<Rule>(m, "Rule")
+      .def(py::init([](const std::string& text, const py::dict& parameters) {
+        const MethodText method = parse_method_text(text);
+        py::dict given;
+        for (const auto& [key, value] : method.parameters) given[py::str(key)] = py::str(value);
+        for (const auto& [key, value] : parameters) given[key] = value;
+        return made_of(find_rule(method.name), given);
+      }))
+      .def("__repr__", [](const Rule& rule) { return describe(rule); });
+  // x: (n, d); the result has length d.
+  m.def("aggregate_matrix", [](const Rule& rule, const py::array& x, const py::object& weights,
+                               const py::object& center, NonFinite non_finite, unsigned threads,
+                               std::uint64_t round, bool objective) {
+    const Call call{weights, center, non_finite, threads, round, objective};
+    return with_type(x, [&]<class T>(T) { return run<T>(rule, rows_of<T>(x), call); });
+  });
+  // n separate arrays of the same type and size.
+  m.def("aggregate_list",
+        [](const Rule& rule, const std::vector<py::array>& rows, const py::object& weights,
+           const py::object& center, NonFinite non_finite, unsigned threads, std::uint64_t round,
+           bool objective) {
+          const Call call{weights, center, non_finite, threads, round, objective};
+          return with_type(rows.at(0), [&]<class T>(T) {
+            std::vector<const T*> pointers;
+            for (const py::array& row : rows) pointers.push_back(vector_of<T>(row).data());
+            const Rows<T> view(pointers, static_cast<std::size_t>(rows[0].size()));
+            return run<T>(rule, view, call);
+          });
+        });
+}
+
+}  // namespace medgrad::python

@@ -1,0 +1,166 @@
+#include "medgrad/stable.h"
+
+#include "medgrad/tail_index.h"
+#include "parts.h"
+
+namespace medgrad::python {
+namespace {
+
+// One number after the other, cut into pieces for the threads.
+template <class F>
+py::array_t<double> mapped(const py::array& x, unsigned threads, const F& f) {
+  py::array_t<double> out(x.size());
+  const std::span<const double> in = vector_of<double>(x);
+  double* const to = out.mutable_data();
+  const py::gil_scoped_release released;
+  const Threads shared(in.size() < 32 ? 1 : threads);
+  constexpr std::size_t kPiece = 16;
+  for_each(shared.pool(), (in.size() + kPiece - 1) / kPiece, [&](std::size_t piece) {
+    const std::size_t end = std::min(in.size(), (piece + 1) * kPiece);
+    for (std::size_t i = piece * kPiece; i < end; ++i) to[i] = f(in[i]);
+  });
+  return out;
+}
+
+using Many = void (Stable::*)(std::span<const double>, std::span<double>, ThreadPool*) const;
+using One = double (Stable::*)(double) const;
+
+py::dict dict_of(const StableParameters& p) {
+  py::dict dict;
+  dict["alpha"] = p.alpha;
+  dict["beta"] = p.beta;
+  dict["scale"] = p.scale;
+  dict["location"] = p.location;
+  dict["form"] = p.form == StableForm::S0 ? "S0" : "S1";
+  return dict;
+}
+
+py::tuple tuple_of(const Interval& interval) { return py::make_tuple(interval.low, interval.high); }
+
+py::dict dict_of(const TailIndex& index) {
+  py::dict dict;
+  dict["alpha"] = index.alpha;
+  dict["interval"] = tuple_of(index.interval);
+  dict["n"] = index.n;
+  dict["k"] = index.k;
+  dict["missing"] = index.missing;
+  dict["infinite"] = index.infinite;
+  dict["clamped"] = index.clamped;
+  return dict;
+}
+
+py::dict dict_of(const StableFit& fit) {
+  py::dict dict = dict_of(fit.parameters);
+  py::dict intervals;
+  intervals["alpha"] = tuple_of(fit.alpha);
+  intervals["beta"] = tuple_of(fit.beta);
+  intervals["scale"] = tuple_of(fit.scale);
+  intervals["location"] = tuple_of(fit.location);
+  dict["intervals"] = intervals;
+  dict["n"] = fit.n;
+  dict["missing"] = fit.missing;
+  dict["infinite"] = fit.infinite;
+  return dict;
+}
+
+py::dict dict_of(const TailSummary& summary) {
+  py::dict dict;
+  const auto put = [&](const char* name, const auto& found, const std::string& error) {
+    if (found) {
+      dict[name] = dict_of(*found);
+    } else {
+      dict[name] = py::str(error);
+    }
+  };
+  put("quantiles", summary.quantiles, summary.quantiles_error);
+  put("hill", summary.hill, summary.hill_error);
+  put("log_moment", summary.log_moment, summary.log_moment_error);
+  dict["verdict"] = summary.verdict();
+  return dict;
+}
+
+}  // namespace
+
+void add_stable(py::module_& m) {
+  py::class_<Stable> stable(m, "Stable");
+  stable
+      .def(py::init([](double alpha, double beta, double scale, double location,
+                       const std::string& form) {
+        py::dict given;
+        given["alpha"] = alpha;
+        given["beta"] = beta;
+        given["scale"] = scale;
+        given["location"] = location;
+        given["form"] = form;
+        const auto parameters = parameters_of<StableParameters>();
+        return Stable(with_values(StableParameters{},
+                                  read_parameters("stable", parameters, texts_of(given))));
+      }))
+      .def_property_readonly("parameters",
+                             [](const Stable& law) { return dict_of(law.parameters()); })
+      .def("support", [](const Stable& law) { return py::make_tuple(law.lower(), law.upper()); })
+      .def("converted",
+           [](const Stable& law, const std::string& form) {
+             return dict_of(
+                 convert(law.parameters(), form == "S0" ? StableForm::S0 : StableForm::S1));
+           })
+      .def("rvs", [](const Stable& law, std::size_t size, std::uint64_t seed, std::uint64_t stream,
+                     bool is_double, unsigned threads) -> py::array {
+        const auto draw = [&]<class T>(py::array_t<T> out) -> py::array {
+          const std::span<T> to(out.mutable_data(), size);
+          {
+            const py::gil_scoped_release released;
+            const Threads shared(threads);
+            law.sample(to, seed, stream, 0, shared.pool());
+          }
+          return out;
+        };
+        const auto length = static_cast<py::ssize_t>(size);
+        return is_double ? draw(py::array_t<double>(length)) : draw(py::array_t<float>(length));
+      });
+  for (const auto& [name, function] : {std::pair<const char*, Many>{"pdf", &Stable::pdf},
+                                       std::pair<const char*, Many>{"cdf", &Stable::cdf}}) {
+    stable.def(name, [function = function](const Stable& law, const py::array& x, unsigned threads) {
+      py::array_t<double> out(x.size());
+      const std::span<const double> in = vector_of<double>(x);
+      const std::span<double> to(out.mutable_data(), in.size());
+      const py::gil_scoped_release released;
+      const Threads shared(threads);
+      (law.*function)(in, to, shared.pool());
+      return out;
+    });
+  }
+  for (const auto& [name, function] :
+       {std::pair<const char*, One>{"logpdf", &Stable::log_pdf},
+        std::pair<const char*, One>{"sf", &Stable::survival},
+        std::pair<const char*, One>{"ppf", &Stable::quantile},
+        std::pair<const char*, One>{"isf", &Stable::survival_quantile}}) {
+    stable.def(name, [function = function](const Stable& law, const py::array& x, unsigned threads) {
+      return mapped(x, threads, [&](double v) { return (law.*function)(v); });
+    });
+  }
+  m.def("fit_stable", [](const py::array& x) {
+    const py::gil_scoped_release released;
+    StableFit fit = fit_stable(vector_of<double>(x));
+    const py::gil_scoped_acquire held;
+    return dict_of(fit);
+  });
+  m.def("tail_summary", [](const py::array& x) {
+    const py::gil_scoped_release released;
+    TailSummary summary = tail_summary(vector_of<double>(x));
+    const py::gil_scoped_acquire held;
+    return dict_of(summary);
+  });
+  m.def("tail_summary_rows", [](const py::array& x) {
+    return with_type(x, [&]<class T>(T) {
+      TailSummary summary;
+      {
+        const py::gil_scoped_release released;
+        summary = tail_summary(rows_of<T>(x));
+      }
+      return dict_of(summary);
+    });
+  });
+}
+
+}  // namespace medgrad::python
