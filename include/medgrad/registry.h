@@ -59,7 +59,7 @@ using ParameterTexts = std::map<std::string, std::string, std::less<>>;
 // that names the parameter) and fills in defaults. `name` is whose parameters they are.
 [[nodiscard]] ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,
                                        const ParameterValues& given);
-// The same of texts.
+// The values of texts; names must be known, ranges are for complete().
 [[nodiscard]] ParameterValues read_parameters(std::string_view name,
                                               std::span<const Parameter> parameters,
                                               const ParameterTexts& given);

@@ -10,8 +10,15 @@ _POLICIES = {"reject": _core.NonFinite.reject, "robust": _core.NonFinite.robust}
 
 
 @functools.lru_cache(maxsize=256)
-def _rule(text, parameters):
+def _known(text, parameters):
     return _core.Rule(text, dict(parameters))
+
+
+def _rule(text, parameters):
+    try:
+        return _known(text, tuple(parameters.items()))
+    except TypeError:  # a value that cannot be looked up: let it be told what is wrong with it
+        return _core.Rule(text, parameters)
 
 
 def policy(non_finite):
@@ -60,7 +67,7 @@ def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite
     """
     if f is not None:
         parameters["f"] = f
-    made = rule if isinstance(rule, _core.Rule) else _rule(rule, tuple(parameters.items()))
+    made = rule if isinstance(rule, _core.Rule) else _rule(rule, parameters)
     rows, shape, given = _rows(x)
     if weights is not None:
         weights = np.ascontiguousarray(array(weights, "weights"), dtype=np.float64).ravel()

@@ -1,5 +1,4 @@
 #include "medgrad/distance.h"
-
 #include "parts.h"
 
 namespace medgrad::python {
@@ -22,14 +21,14 @@ py::array by_row(const py::array& x, const Each& each) {
 }  // namespace
 
 void add_distances(py::module_& m) {
-  m.def("prox", [](const std::string& name, const py::dict& parameters, double tau,
-                   const py::array& x) {
-    check("tau", tau, range::positive);
-    const AnyDistance distance = made_of(find_distance(name), parameters);
-    return by_row(x, [&]<class T>(std::span<const T> row, std::span<T> out) {
-      distance.prox<T>(tau, row, out);
-    });
-  });
+  m.def("prox",
+        [](const std::string& name, const py::dict& parameters, double tau, const py::array& x) {
+          check("tau", tau, range::positive);
+          const AnyDistance distance = made_of(find_distance(name), parameters);
+          return by_row(x, [&]<class T>(std::span<const T> row, std::span<T> out) {
+            distance.prox<T>(tau, row, out);
+          });
+        });
   m.def("project", [](double q, double radius, const py::array& x) {
     check("q", q, range::exponent);
     check("radius", radius, range::non_negative);

@@ -35,8 +35,7 @@ class Estimator {
       if (!py::isinstance<py::array_t<T>>(g))
         throw py::type_error("an update must have the type of the estimator.");
       const std::span<const T> x = vector_of<T>(g);
-      // A short step is over before a lock is taken and given back.
-      if (x.size() < 4096) {
+      if (x.size() < kSmall) {
         info_ = estimator.update(x);
         return;
       }

@@ -25,8 +25,8 @@ py::list list_of(std::span<const Entry<Made>> entries) {
       one["meaning"] = text(parameter.meaning);
       one["range"] = text(parameter.range_text());
       one["required"] = parameter.required();
-      one["default"] =
-          parameter.required() ? py::object(py::none()) : text(parameter.value_text(parameter.fallback));
+      one["default"] = parameter.required() ? py::object(py::none())
+                                            : text(parameter.value_text(parameter.fallback));
       parameters.append(one);
     }
     dict["parameters"] = parameters;

@@ -24,8 +24,9 @@ Shared* shared = new Shared;  // NOLINT: see above
 
 unsigned effective(unsigned threads) {
   if (threads > 0) return threads;
+  static const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   const unsigned chosen = shared->threads.load();
-  return chosen > 0 ? chosen : std::max(1U, std::thread::hardware_concurrency());
+  return chosen > 0 ? chosen : cores;
 }
 
 }  // namespace

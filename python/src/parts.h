@@ -35,6 +35,9 @@ template <Real T>
   return {static_cast<T*>(x.mutable_data()), static_cast<std::size_t>(x.size())};
 }
 
+// Fewer entries are done before a lock is taken and given back.
+inline constexpr std::size_t kSmall = 2048;
+
 // Rows of a two-dimensional array; each is contiguous.
 template <Real T>
 [[nodiscard]] Rows<T> rows_of(const py::array& x) {
@@ -67,7 +70,7 @@ void forget_threads();
 
 template <class Made>
 [[nodiscard]] Made made_of(const Entry<Made>& entry, const py::dict& given) {
-  return entry.build(read_parameters(entry.name, entry.parameters, texts_of(given)));
+  return entry.make(read_parameters(entry.name, entry.parameters, texts_of(given)));
 }
 
 // The parts.

@@ -45,7 +45,9 @@ py::tuple run(const Rule& rule, const Rows<T>& rows, const Call& call) {
   options.objective = call.objective;
   SampleInfo info;
   const std::span<T> result(out.mutable_data(), rows.d());
-  {
+  if (rows.n() * rows.d() < kSmall) {
+    info = aggregate(rule, rows, result, options);
+  } else {
     const py::gil_scoped_release released;
     const Threads threads(call.threads);
     options.pool = threads.pool();

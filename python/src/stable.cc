@@ -93,8 +93,9 @@ void add_stable(py::module_& m) {
         given["location"] = location;
         given["form"] = form;
         const auto parameters = parameters_of<StableParameters>();
-        return Stable(with_values(StableParameters{},
-                                  read_parameters("stable", parameters, texts_of(given))));
+        const ParameterValues values =
+            complete("stable", parameters, read_parameters("stable", parameters, texts_of(given)));
+        return Stable(with_values(StableParameters{}, values));
       }))
       .def_property_readonly("parameters",
                              [](const Stable& law) { return dict_of(law.parameters()); })
@@ -104,40 +105,44 @@ void add_stable(py::module_& m) {
              return dict_of(
                  convert(law.parameters(), form == "S0" ? StableForm::S0 : StableForm::S1));
            })
-      .def("rvs", [](const Stable& law, std::size_t size, std::uint64_t seed, std::uint64_t stream,
-                     bool is_double, unsigned threads) -> py::array {
-        const auto draw = [&]<class T>(py::array_t<T> out) -> py::array {
-          const std::span<T> to(out.mutable_data(), size);
-          {
-            const py::gil_scoped_release released;
-            const Threads shared(threads);
-            law.sample(to, seed, stream, 0, shared.pool());
-          }
-          return out;
-        };
-        const auto length = static_cast<py::ssize_t>(size);
-        return is_double ? draw(py::array_t<double>(length)) : draw(py::array_t<float>(length));
-      });
+      .def("rvs",
+           [](const Stable& law, std::size_t size, std::uint64_t seed, std::uint64_t stream,
+              bool is_double, unsigned threads) -> py::array {
+             const auto draw = [&]<class T>(py::array_t<T> out) -> py::array {
+               const std::span<T> to(out.mutable_data(), size);
+               {
+                 const py::gil_scoped_release released;
+                 const Threads shared(threads);
+                 law.sample(to, seed, stream, 0, shared.pool());
+               }
+               return out;
+             };
+             const auto length = static_cast<py::ssize_t>(size);
+             return is_double ? draw(py::array_t<double>(length))
+                              : draw(py::array_t<float>(length));
+           });
   for (const auto& [name, function] : {std::pair<const char*, Many>{"pdf", &Stable::pdf},
                                        std::pair<const char*, Many>{"cdf", &Stable::cdf}}) {
-    stable.def(name, [function = function](const Stable& law, const py::array& x, unsigned threads) {
-      py::array_t<double> out(x.size());
-      const std::span<const double> in = vector_of<double>(x);
-      const std::span<double> to(out.mutable_data(), in.size());
-      const py::gil_scoped_release released;
-      const Threads shared(threads);
-      (law.*function)(in, to, shared.pool());
-      return out;
-    });
+    stable.def(name,
+               [function = function](const Stable& law, const py::array& x, unsigned threads) {
+                 py::array_t<double> out(x.size());
+                 const std::span<const double> in = vector_of<double>(x);
+                 const std::span<double> to(out.mutable_data(), in.size());
+                 const py::gil_scoped_release released;
+                 const Threads shared(threads);
+                 (law.*function)(in, to, shared.pool());
+                 return out;
+               });
   }
   for (const auto& [name, function] :
        {std::pair<const char*, One>{"logpdf", &Stable::log_pdf},
         std::pair<const char*, One>{"sf", &Stable::survival},
         std::pair<const char*, One>{"ppf", &Stable::quantile},
         std::pair<const char*, One>{"isf", &Stable::survival_quantile}}) {
-    stable.def(name, [function = function](const Stable& law, const py::array& x, unsigned threads) {
-      return mapped(x, threads, [&](double v) { return (law.*function)(v); });
-    });
+    stable.def(name,
+               [function = function](const Stable& law, const py::array& x, unsigned threads) {
+                 return mapped(x, threads, [&](double v) { return (law.*function)(v); });
+               });
   }
   m.def("fit_stable", [](const py::array& x) {
     const py::gil_scoped_release released;

@@ -8,11 +8,11 @@ namespace medgrad::python {
 
 void add_theory(py::module_& m) {
   using namespace theory;
-  m.def("C_n", &C_n);
-  m.def("E_abs", &E_abs);
-  m.def("smallest_n", &smallest_n);
-  m.def("norm_ratio", &norm_ratio);
-  m.def("rho_alpha", &rho_alpha);
+  m.def("C_n", &C_n, py::arg("alpha"), py::arg("n"));
+  m.def("E_abs", &E_abs, py::arg("alpha"), py::arg("n"));
+  m.def("smallest_n", &smallest_n, py::arg("alpha"), py::arg("order") = 2.0);
+  m.def("norm_ratio", &norm_ratio, py::arg("p"), py::arg("d"));
+  m.def("rho_alpha", &rho_alpha, py::arg("alpha"), py::arg("d"));
   m.def("median_moments", [](double alpha, double beta, const std::string& form,
                              const std::vector<std::uint64_t>& n) {
     StableParameters law{.alpha = alpha, .beta = beta};

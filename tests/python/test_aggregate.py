@@ -1,0 +1,133 @@
+"""medgrad.aggregate: the same bits as the command, any kind of array, sentences for mistakes."""
+import threading
+
+import medgrad
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+RULES = [rule["name"] for rule in medgrad.methods()["rules"]]
+NEEDS = {"lp-median": {"p": 3}}
+
+
+def sample(n=11, d=37, dtype=np.float64, seed=0):
+    return np.random.default_rng(seed).standard_t(2, (n, d)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rule", RULES + ["nnm+median", "arc+bucketing+geometric-median", "clip:clip=3+krum"])
+def test_equals_the_command(rule, dtype, command):
+    x = sample(dtype=dtype)
+    parameters = NEEDS.get(rule, {})
+    options = [part for name, value in parameters.items() for part in (f"--{name}", value)]
+    expected = command("aggregate", rule, *options, x=x)
+    found = medgrad.aggregate(x, rule, **parameters)
+    assert found.dtype == dtype and found.shape == (37,)
+    assert np.array_equal(found, expected.ravel())
+
+
+def test_shapes_lists_and_views():
+    x = sample(7, 24)
+    median = np.median(x, axis=0)
+    assert np.array_equal(medgrad.aggregate(x), median)
+    assert np.array_equal(medgrad.aggregate(list(x)), median)
+    assert np.array_equal(medgrad.aggregate(tuple(x)), median)
+    assert medgrad.aggregate(x.reshape(7, 2, 3, 4)).shape == (2, 3, 4)
+    assert np.array_equal(medgrad.aggregate([row.reshape(4, 6) for row in x]), median.reshape(4, 6))
+    assert np.array_equal(medgrad.aggregate(np.asfortranarray(x)), median)
+    assert np.array_equal(medgrad.aggregate(x[::-1]), median)
+    assert np.array_equal(medgrad.aggregate(np.hstack([x, x])[:, ::2]), medgrad.aggregate(np.hstack([x, x])[:, ::2].copy()))
+    assert np.array_equal(medgrad.aggregate(np.hstack([x, x])[:, :24]), median)
+    x.flags.writeable = False
+    assert np.array_equal(medgrad.aggregate(x), median)
+    assert medgrad.aggregate(np.zeros((3, 0))).shape == (0,)
+    assert medgrad.aggregate(np.zeros((3, 0, 2))).shape == (0, 2)
+    assert medgrad.aggregate(np.arange(9.0)) == 4  # numbers are vectors of no axis
+    assert medgrad.aggregate(np.arange(9, dtype=np.int16).reshape(9, 1)).dtype == np.float64
+    assert medgrad.aggregate(np.array([[1, 2], [3, 4], [5, 6]], dtype=">f4"))[1] == 4
+
+
+def test_a_class_of_ones_own_and_dlpack():
+    class Mine(np.ndarray):
+        pass
+
+    class Foreign:  # anything with DLPack
+        def __init__(self, x):
+            self.x = x
+
+        def __dlpack__(self, **arguments):
+            return self.x.__dlpack__(**arguments)
+
+        def __dlpack_device__(self):
+            return self.x.__dlpack_device__()
+
+    x = sample()
+    assert np.array_equal(medgrad.aggregate(x.view(Mine)), np.median(x, axis=0))
+    assert np.array_equal(medgrad.aggregate(Foreign(x)), np.median(x, axis=0))
+    assert np.array_equal(medgrad.aggregate([Foreign(row) for row in x]), np.median(x, axis=0))
+
+
+def test_info():
+    x = sample()
+    x[0, 3], x[1, 4] = np.nan, np.inf
+    result, info = medgrad.aggregate(x, "geometric-median", non_finite="robust", return_info=True)
+    assert np.isfinite(result).all()
+    assert info["nan"] == 1 and info["inf"] == 1 and info["iterations"] > 0 and 0 <= info["gap"] < 1e-10
+
+
+def test_weights_and_center():
+    x = sample(5, 3)
+    doubled = medgrad.aggregate(np.vstack([x, x[:1]]), "mean")
+    assert np.allclose(medgrad.aggregate(x, "mean", weights=[2, 1, 1, 1, 1]), doubled)
+    assert np.array_equal(medgrad.aggregate(x, "clipped-mean", clip=1e-9, center=[1, 2, 3]).round(6), [1, 2, 3])
+
+
+@pytest.mark.parametrize("call, kind, sentence", [
+    (lambda x: medgrad.aggregate(x, "medain"), ValueError, "'medain' is not an aggregator. Did you mean 'median'?"),
+    (lambda x: medgrad.aggregate(x, "krum", g=1), ValueError, "g is not a parameter of krum"),
+    (lambda x: medgrad.aggregate(x, "krum", f=-1), ValueError, "f is -1"),
+    (lambda x: medgrad.aggregate(x, "krum", f=5), ValueError, "f is 5; with 11 rows it must be at most 4."),
+    (lambda x: medgrad.aggregate(x, "krum", f=1.5), ValueError, "f is 1.5"),
+    (lambda x: medgrad.aggregate(x, "krum", f=[1]), TypeError, "f is [1]; it must be a number or text."),
+    (lambda x: medgrad.aggregate(x, non_finite="drop"), ValueError, "non_finite is 'drop'"),
+    (lambda x: medgrad.aggregate(x * np.nan), ValueError, "row 1, column 1"),
+    (lambda x: medgrad.aggregate(x + 0j), TypeError, "x has the type complex128; it must hold real numbers."),
+    (lambda x: medgrad.aggregate([x[0], x[1, :3]]), ValueError, "row 1 has the shape (3,), row 0 has (37,)"),
+    (lambda x: medgrad.aggregate(x, weights=[1, 2]), ValueError, "weights"),
+    (lambda x: medgrad.aggregate(x, "mean", weights=-np.ones(11)), ValueError, "weight"),
+    (lambda x: medgrad.aggregate(3.0), ValueError, "x is a single number"),
+    (lambda x: medgrad.aggregate(x[:0]), ValueError, "row"),
+])
+def test_mistakes(call, kind, sentence):
+    with pytest.raises(kind) as told:
+        call(sample())
+    assert sentence in str(told.value)
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays.arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(0, 9)),
+                     elements=st.floats(-1e300, 1e300)))
+def test_the_median_is_numpys_and_lies_between(x):
+    found = medgrad.aggregate(x, "median")
+    assert found.shape == x.shape[1:]
+    assert (found >= x.min(axis=0)).all() and (found <= x.max(axis=0)).all()
+    if len(x) % 2 == 1:
+        assert np.array_equal(found, np.median(x, axis=0))
+
+
+def test_threads_give_the_same_bits():
+    x = sample(9, 200_000, np.float32)
+    expected = medgrad.aggregate(x, "geometric-median", threads=1)
+    results = [None] * 4
+
+    def work(i):
+        results[i] = medgrad.aggregate(x, "geometric-median", threads=i)
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert all(np.array_equal(result, expected) for result in results)

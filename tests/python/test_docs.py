@@ -1,0 +1,27 @@
+"""What the package says about itself is true: examples in docstrings, names that are promised, one version."""
+import doctest
+import importlib
+import inspect
+import os
+
+import medgrad
+import pytest
+
+
+@pytest.mark.parametrize("name", ["medgrad", "medgrad._aggregate", "medgrad._estimator", "medgrad._stable"])
+def test_examples(name):
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.failed == 0 and found.attempted > 0
+
+
+def test_everything_public_is_documented():
+    for name in medgrad.__all__:
+        assert inspect.getdoc(getattr(medgrad, name)), name
+    for kind, entries in medgrad.methods().items():
+        for entry in entries:
+            assert entry["formula"] and entry["meaning"], (kind, entry["name"])
+
+
+def test_one_version():
+    with open(os.path.join(os.path.dirname(__file__), "../../VERSION"), encoding="utf-8") as file:
+        assert medgrad.__version__ == file.readline().strip()

@@ -1,0 +1,115 @@
+"""medgrad.Estimator, prox and project: the same bits as the command; states that go on anywhere."""
+import copy
+import multiprocessing
+import pickle
+
+import medgrad
+import numpy as np
+import pytest
+
+METHODS = [method["name"] for method in medgrad.methods()["online"]]
+NEEDS = {"lp": {"p": 3}}
+
+
+def stream(dtype=np.float64):
+    return np.random.default_rng(1).standard_t(2, (50, 13)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("method", METHODS)
+def test_equals_the_command(method, dtype, command):
+    parameters = NEEDS.get(method, {})
+    options = [part for name, value in parameters.items() for part in (f"--{name}", value)]
+    estimator = medgrad.Estimator(method, **parameters)
+    for g in stream(dtype):
+        estimator.update(g)
+    assert np.array_equal(estimator.estimate, command("estimate", method, *options, x=stream(dtype)).ravel())
+
+
+@pytest.mark.parametrize("distance, parameters", [("squared", {}), ("l1", {}), ("l2", {}), ("lp", {"p": 1.5}),
+                                                  ("huber", {"mu": 0.7})])
+def test_prox_equals_the_command(distance, parameters, command):
+    x = stream()
+    options = [part for name, value in parameters.items() for part in (f"--{name}", value)]
+    assert np.array_equal(medgrad.prox(distance, x, 0.3, **parameters),
+                          command("prox", distance, "--tau", 0.3, *options, x=x))
+
+
+def test_project_equals_the_command(command):
+    assert np.array_equal(medgrad.project(stream(), 3, 0.5), command("project", "--q", 3, "--radius", 0.5, x=stream()))
+    assert medgrad.project(np.zeros((2, 0, 3)), 2, 1).shape == (2, 0, 3)
+
+
+def test_an_average_a_cold_start_and_info():
+    x = stream()
+    estimator = medgrad.Estimator("cclip", tau=0.1, average=True)
+    estimates = [estimator.update(g).copy() for g in x]
+    assert np.allclose(estimator.average, np.mean(estimates, axis=0), atol=1e-14)
+    assert estimator.steps == 50 and 0 < estimator.info["clipped_share"] <= 1
+    cold = medgrad.Estimator("vclip", tau=1.0, start="cold")
+    assert np.isclose(np.linalg.norm(cold.update(100 * x[0])), 1)
+    assert medgrad.Estimator("vclip").average is None
+
+
+def test_views_cannot_be_written_and_shapes_stay():
+    estimator = medgrad.Estimator("momentum", tau=1)
+    m = estimator.update(np.ones((2, 3), np.float32))
+    assert m.shape == (2, 3) and m.dtype == np.float32
+    with pytest.raises(ValueError):
+        m[0, 0] = 7
+    with pytest.raises(ValueError, match="g has the shape"):
+        estimator.update(np.ones(6))
+    del estimator
+    assert m[0, 0] == 0.5  # the view keeps the memory
+
+
+def _continue(estimator):
+    for g in stream()[25:]:
+        estimator.update(g)
+    return estimator.estimate.copy()
+
+
+@pytest.mark.parametrize("how", ["state_dict", "pickle", "deepcopy", "fork", "spawn"])
+def test_goes_on_bit_for_bit(how):
+    whole = medgrad.Estimator("huber", tau=0.3, mu=1.3)
+    half = medgrad.Estimator("huber", tau=0.3, mu=1.3)
+    for i, g in enumerate(stream()):
+        whole.update(g)
+        if i < 25:
+            half.update(g)
+    if how in ("fork", "spawn"):
+        medgrad.aggregate(np.random.default_rng(0).random((9, 10_000)))  # threads that a child will not have
+        with multiprocessing.get_context(how).Pool(1) as pool:
+            found = pool.apply(_continue, (half,))
+    elif how == "state_dict":
+        other = medgrad.Estimator("huber", tau=0.3, mu=1.3)
+        other.load_state_dict(half.state_dict())
+        found = _continue(other)
+    else:
+        found = _continue(pickle.loads(pickle.dumps(half)) if how == "pickle" else copy.deepcopy(half))
+    assert np.array_equal(found, whole.estimate)
+
+
+def test_another_methods_state_is_refused():
+    one, other = medgrad.Estimator("vclip"), medgrad.Estimator("cclip")
+    one.update(np.ones(3))
+    other.update(2 * np.ones(3))
+    before = other.estimate.copy()
+    with pytest.raises(ValueError, match="the saved state is of"):
+        other.load_state_dict(one.state_dict())
+    assert np.array_equal(other.estimate, before)
+
+
+@pytest.mark.parametrize("call, sentence", [
+    (lambda: medgrad.Estimator("vclip", tau=-1), "tau is -1; it must satisfy 0 < tau < inf."),
+    (lambda: medgrad.Estimator("vlcip"), "Did you mean 'vclip'?"),
+    (lambda: medgrad.Estimator("vclip", mu=1), "mu is not a parameter of vclip"),
+    (lambda: medgrad.Estimator("vclip").update(np.array([np.inf])), "finite"),
+    (lambda: medgrad.prox("l3", np.ones(3), 1), "'l3' is not a distance"),
+    (lambda: medgrad.project(np.ones(3), 0.5, 1), "q is 0.5"),
+    (lambda: medgrad.set_threads(-1), "threads is -1"),
+])
+def test_mistakes(call, sentence):
+    with pytest.raises(ValueError) as told:
+        call()
+    assert sentence in str(told.value)

@@ -1,0 +1,90 @@
+"""medgrad.Stable with the calls of scipy.stats; tails and theory."""
+import math
+
+import medgrad
+import numpy as np
+import pytest
+from scipy import stats
+
+
+@pytest.mark.parametrize("alpha, beta", [(2.0, 0.0), (1.5, 0.0), (1.5, 0.5), (1.2, -0.7), (0.7, 0.3), (1.0, 0.0)])
+def test_agrees_with_scipy_where_that_is_right(alpha, beta):
+    x = np.array([-3.0, -1.0, 0.1, 0.5, 2.0, 4.0])
+    ours = medgrad.Stable(alpha, beta, scale=1.7, location=0.3, form="S1")
+    stats.levy_stable.parameterization = "S1"
+    theirs = stats.levy_stable(alpha, beta, loc=0.3, scale=1.7)
+    assert np.allclose(ours.pdf(x), theirs.pdf(x), rtol=1e-6)
+    assert np.allclose(ours.cdf(x), theirs.cdf(x), rtol=1e-6)
+
+
+def test_closed_forms_in_the_far_tails():
+    x = np.array([1e-300, 1.0, 1e8, 1e200])
+    assert np.allclose(medgrad.Stable(1.0).sf(x), stats.cauchy.sf(x), rtol=1e-11)
+    assert np.allclose(medgrad.Stable(2.0).logpdf([0, 5, 60]), stats.norm(scale=math.sqrt(2)).logpdf([0, 5, 60]), rtol=1e-12)
+    levy = medgrad.Stable(0.5, 1.0, form="S1")
+    assert np.allclose(levy.pdf([0.1, 1, 100]), stats.levy.pdf([0.1, 1, 100]), rtol=1e-11)
+    assert levy.support() == (0, math.inf)
+
+
+def test_inverses_forms_and_broadcasting():
+    law = medgrad.Stable(1.3, 0.4)
+    q = np.array([1e-12, 0.2, 0.5, 0.99])
+    assert np.allclose(law.cdf(law.ppf(q)), q, rtol=1e-9)
+    assert np.allclose(law.sf(law.isf(q)), q, rtol=1e-9)
+    assert np.allclose(law.to("S1").pdf([0.0, 1.0]), law.pdf([0.0, 1.0]), rtol=1e-12)
+    many = medgrad.Stable(np.array([[1.1], [1.9]]), beta=[0, 0.5, 1])
+    assert many.pdf(0.7).shape == (2, 3)
+    assert many.pdf(0.7)[1, 2] == medgrad.Stable(1.9, 1).pdf(0.7)
+    assert many.rvs((4, 2, 3), seed=1).shape == (4, 2, 3)
+    assert isinstance(law.pdf(0.0), float)
+    assert law.pdf(np.zeros((0, 2))).shape == (0, 2)
+
+
+def test_samples_are_those_of_the_command_and_of_any_thread_count(tmp_path):
+    import subprocess
+
+    from conftest import COMMAND
+    out = tmp_path / "s.npy"
+    subprocess.run([COMMAND, "noise", "sample", "--alpha", "1.5", "-n", "1000", "--seed", "7", "--out", out, "--quiet"],
+                   check=True)
+    law = medgrad.Stable(1.5)
+    assert np.array_equal(law.rvs(1000, seed=7), np.load(out).ravel())
+    assert np.array_equal(law.rvs(300_000, seed=7, threads=1), law.rvs(300_000, seed=7, threads=3))
+    assert law.rvs(5, seed=1, dtype=np.float32).dtype == np.float32
+    assert not np.array_equal(law.rvs(5), law.rvs(5))
+
+
+def test_fit_and_tail_index():
+    x = medgrad.Stable(1.4, 0.3, 2.0, 1.0).rvs(20_000, seed=3)
+    fit = medgrad.Stable.fit(x)
+    assert abs(fit.alpha - 1.4) < 0.06 and abs(fit.scale - 2) < 0.1
+    assert fit.intervals["alpha"][0] < 1.4 < fit.intervals["alpha"][1]
+    found = medgrad.tail_index(x)
+    assert found["verdict"].startswith("tail index 1.") and found["quantiles"]["alpha"] == fit.alpha
+    rows = medgrad.tail_index(np.random.default_rng(0).standard_normal((300, 20)))
+    assert set(rows) == {"quantiles", "hill", "log_moment", "verdict"}
+
+
+def test_theory():
+    assert medgrad.theory.C_n(2, 1) == pytest.approx(2)
+    assert medgrad.theory.C_n(1.1, 1) == math.inf and medgrad.theory.smallest_n(1.1) == 3
+    moments = medgrad.theory.median_moments(1.5, [1, 3, 5])
+    assert [one["n"] for one in moments] == [1, 3, 5] and moments[1]["C_n"] == medgrad.theory.C_n(1.5, 3)
+    best = medgrad.theory.spp(G=1, distance=1, T=99)
+    assert best["tau_best"] == pytest.approx(0.1) and best["bound"] == pytest.approx(best["bound_best"])
+    with pytest.raises(ValueError, match="alpha"):
+        medgrad.theory.C_n(3, 1)
+
+
+@pytest.mark.parametrize("call, sentence", [
+    (lambda: medgrad.Stable(3), "alpha is 3; it must satisfy 0 < alpha <= 2."),
+    (lambda: medgrad.Stable(1.5, form="S2"), "form"),
+    (lambda: medgrad.Stable(1.5).to("S2"), "form is 'S2'"),
+    (lambda: medgrad.Stable(0.05).pdf(1.0), "alpha"),
+    (lambda: medgrad.Stable(1.5).ppf(1.5), "1.5"),
+    (lambda: medgrad.Stable.fit(np.ones(5)), "20"),
+])
+def test_mistakes(call, sentence):
+    with pytest.raises(ValueError) as told:
+        call()
+    assert sentence in str(told.value)
