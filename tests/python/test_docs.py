@@ -25,3 +25,13 @@ def test_everything_public_is_documented():
 def test_one_version():
     with open(os.path.join(os.path.dirname(__file__), "../../VERSION"), encoding="utf-8") as file:
         assert medgrad.__version__ == file.readline().strip()
+
+
+def test_the_examples_of_the_documents_run():
+    import re
+    for document in ("README.md", "docs/python.md"):
+        with open(os.path.join(os.path.dirname(__file__), "../..", document), encoding="utf-8") as file:
+            blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S)
+        assert blocks, document
+        for block in blocks:
+            exec(compile(block, document, "exec"), {})  # noqa: S102
