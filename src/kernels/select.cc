@@ -19,10 +19,13 @@ namespace medgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // A tile has one cache line of every row, one after the other: one vector, or a few side by side.
+// (A function: GCC 12 shows variables like this in a shared library.)
 template <class T>
-inline constexpr std::size_t kLine = 64 / sizeof(T);
+consteval std::size_t Line() {
+  return 64 / sizeof(T);
+}
 template <class T>
-using Tag = hn::CappedTag<T, kLine<T>>;
+using Tag = hn::CappedTag<T, Line<T>()>;
 
 // count + 1 where the mask is set.
 template <class D, class M, class V = hn::Vec<D>>
@@ -40,17 +43,17 @@ HWY_INLINE V CountAtMost(D d, const T* HWY_RESTRICT x, std::size_t n, V pivot) {
   const hn::RebindToSigned<D> whole;
   auto a = hn::Zero(whole), b = a;
   const auto count = [&](std::size_t row, auto sum) HWY_ATTR {
-    const auto mask = hn::Le(hn::LoadU(d, x + row * kLine<T>), pivot);
+    const auto mask = hn::Le(hn::LoadU(d, x + row * Line<T>()), pivot);
     return AddIf(whole, hn::RebindMask(whole, mask), sum);
   };
   std::size_t i = 0;
-  for (; i + 4 <= n; i += 4, x += 4 * kLine<T>) {
+  for (; i + 4 <= n; i += 4, x += 4 * Line<T>()) {
     a = count(0, a);
     b = count(1, b);
     a = count(2, a);
     b = count(3, b);
   }
-  for (; i < n; ++i, x += kLine<T>) a = count(0, a);
+  for (; i < n; ++i, x += Line<T>()) a = count(0, a);
   return hn::ConvertTo(d, hn::Add(a, b));
 }
 
@@ -109,7 +112,7 @@ HWY_INLINE void SortSample(V (&s)[kSample], std::index_sequence<I...>) {
 template <class D, class T, class V = hn::Vec<D>>
 HWY_INLINE void TakeSample(D d, const T* HWY_RESTRICT tile, std::size_t n, V (&s)[kSample]) {
   for (std::size_t i = 0; i < kSample; ++i)
-    s[i] = hn::LoadU(d, tile + (2 * i + 1) * n / (2 * kSample) * kLine<T>);
+    s[i] = hn::LoadU(d, tile + (2 * i + 1) * n / (2 * kSample) * Line<T>());
   SortSample(s, std::make_index_sequence<SampleNetwork().count>());
 }
 
@@ -126,7 +129,7 @@ template <class D, class T, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> Tighten(D d, const T* HWY_RESTRICT x, std::size_t n, Bracket<D>& in) {
   const V most = hn::Set(d, std::numeric_limits<T>::infinity());
   V least_above = most, most_below = hn::Neg(most);
-  for (std::size_t i = 0; i < n; ++i, x += kLine<T>) {
+  for (std::size_t i = 0; i < n; ++i, x += Line<T>()) {
     const V v = hn::LoadU(d, x);
     least_above = hn::IfThenElse(hn::Gt(v, in.lo), hn::Min(least_above, v), least_above);
     most_below = hn::IfThenElse(hn::Le(v, in.hi), hn::Max(most_below, v), most_below);
@@ -148,7 +151,7 @@ HWY_INLINE V NextToEnd(D d, const T* HWY_RESTRICT x, std::size_t n, const Bracke
   const V sign = hn::IfThenZeroElse(from_lo, hn::Set(d, T{-0.0}));
   const V bound = hn::IfThenElse(from_lo, in.lo, Below(d, hn::Neg(in.hi)));
   V first = most, second = most;
-  for (std::size_t i = 0; i < n; ++i, x += kLine<T>) {
+  for (std::size_t i = 0; i < n; ++i, x += Line<T>()) {
     V v = hn::Xor(hn::LoadU(d, x), sign);
     v = hn::IfThenElse(hn::Gt(v, bound), v, most);
     second = hn::Min(second, hn::Max(first, v));
@@ -163,7 +166,7 @@ HWY_INLINE V NextRank(D d, const T* HWY_RESTRICT x, std::size_t n, V value, V k)
   const hn::RebindToSigned<D> whole;
   V next = hn::Set(d, std::numeric_limits<T>::infinity());
   auto count = hn::Zero(whole);
-  for (std::size_t i = 0; i < n; ++i, x += kLine<T>) {
+  for (std::size_t i = 0; i < n; ++i, x += Line<T>()) {
     const V v = hn::LoadU(d, x);
     const auto above = hn::Gt(v, value);
     next = hn::IfThenElse(above, hn::Min(next, v), next);
@@ -244,16 +247,16 @@ HWY_INLINE void FillTile(const T* const* rows, std::size_t n, std::size_t j, std
                          T* HWY_RESTRICT tile) {
   const Tag<T> d;
   const std::size_t N = hn::Lanes(d);
-  if (j + kLine<T> <= count) {
+  if (j + Line<T>() <= count) {
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t part = 0; part < kLine<T>; part += N)
-        hn::StoreU(hn::LoadU(d, rows[i] + j + part), d, tile + i * kLine<T> + part);
+      for (std::size_t part = 0; part < Line<T>(); part += N)
+        hn::StoreU(hn::LoadU(d, rows[i] + j + part), d, tile + i * Line<T>() + part);
     }
     return;
   }
   for (std::size_t i = 0; i < n; ++i) {
-    T* const line = tile + i * kLine<T>;
-    std::fill(std::copy_n(rows[i] + j, count - j, line), line + kLine<T>, T{0});
+    T* const line = tile + i * Line<T>();
+    std::fill(std::copy_n(rows[i] + j, count - j, line), line + Line<T>(), T{0});
   }
 }
 template <class T>
@@ -267,11 +270,11 @@ void Select(const T* const* rows, std::size_t n, std::size_t count, std::size_t 
             T* high, T* room) {
   const Tag<T> d;
   T* const tile = Aligned(room);
-  T of_k[kLine<T>], next[kLine<T>];
+  T of_k[Line<T>()], next[Line<T>()];
   const auto k = hn::Set(d, static_cast<T>(rank));
-  for (std::size_t j = 0; j < count; j += kLine<T>) {
+  for (std::size_t j = 0; j < count; j += Line<T>()) {
     FillTile(rows, n, j, count, tile);
-    for (std::size_t part = 0; part < kLine<T>; part += hn::Lanes(d)) {
+    for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d)) {
       hn::Vec<decltype(d)> sample[kSample];
       TakeSample(d, tile + part, n, sample);
       const auto value = SelectLanes(d, tile + part, n, k, sample);
@@ -280,7 +283,7 @@ void Select(const T* const* rows, std::size_t n, std::size_t count, std::size_t 
       const auto above = NextRank(d, tile + part, n, value, k);
       hn::StoreU(hn::Add(above, hn::Zero(d)), d, next + part);
     }
-    const std::size_t width = std::min(kLine<T>, count - j);
+    const std::size_t width = std::min(Line<T>(), count - j);
     std::copy_n(of_k, width, low + j);
     if (high != nullptr) std::copy_n(next, width, high + j);
   }
@@ -305,14 +308,14 @@ bool TrimmedMeans(const T* HWY_RESTRICT x, std::size_t n, std::size_t f, const T
   const hn::RebindToSigned<decltype(d)> whole;
   using V = hn::Vec<decltype(d)>;
   const double kept = static_cast<double>(n - 2 * f);
-  double out[kLine<T>];
+  double out[Line<T>()];
   bool finite = true;
-  for (std::size_t part = 0; part < kLine<T>; part += hn::Lanes(d)) {
+  for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d)) {
     const V first = LoadAsDouble(d, a + part), last = LoadAsDouble(d, b + part);
     V sum = hn::Zero(d);
     auto within = hn::Zero(whole);
     for (std::size_t i = 0; i < n; ++i) {
-      const V v = LoadAsDouble(d, x + i * kLine<T> + part);
+      const V v = LoadAsDouble(d, x + i * Line<T>() + part);
       const auto mask = hn::And(hn::Gt(v, first), hn::Lt(v, last));
       sum = hn::Add(sum, hn::IfThenElseZero(mask, v));
       within = AddIf(whole, hn::RebindMask(whole, mask), within);
@@ -323,7 +326,7 @@ bool TrimmedMeans(const T* HWY_RESTRICT x, std::size_t n, std::size_t f, const T
     if (!hn::AllTrue(d, hn::Eq(rest, hn::Set(d, 2.0)))) {  // ties, or a = b
       auto up_to = hn::Zero(whole);
       for (std::size_t i = 0; i < n; ++i) {
-        const auto mask = hn::Le(LoadAsDouble(d, x + i * kLine<T> + part), first);
+        const auto mask = hn::Le(LoadAsDouble(d, x + i * Line<T>() + part), first);
         up_to = AddIf(whole, hn::RebindMask(whole, mask), up_to);
       }
       at_first = hn::Sub(hn::ConvertTo(d, up_to), hn::Set(d, static_cast<double>(f)));
@@ -335,7 +338,7 @@ bool TrimmedMeans(const T* HWY_RESTRICT x, std::size_t n, std::size_t f, const T
     const V mean_of = hn::IfThenElse(hn::Eq(first, last), first, hn::Div(sum, hn::Set(d, kept)));
     hn::StoreU(mean_of, d, out + part);
   }
-  for (std::size_t j = 0; j < kLine<T>; ++j) mean[j] = static_cast<T>(out[j]);
+  for (std::size_t j = 0; j < Line<T>(); ++j) mean[j] = static_cast<T>(out[j]);
   return finite;
 }
 
@@ -344,18 +347,18 @@ bool Trimmed(const T* const* rows, std::size_t n, std::size_t count, std::size_t
              T* room) {
   const Tag<T> d;
   T* const tile = Aligned(room);
-  T first[kLine<T>], last[kLine<T>], mean[kLine<T>];
+  T first[Line<T>()], last[Line<T>()], mean[Line<T>()];
   const auto from = hn::Set(d, static_cast<T>(f + 1)), to = hn::Set(d, static_cast<T>(n - f));
-  for (std::size_t j = 0; j < count; j += kLine<T>) {
+  for (std::size_t j = 0; j < count; j += Line<T>()) {
     FillTile(rows, n, j, count, tile);
-    for (std::size_t part = 0; part < kLine<T>; part += hn::Lanes(d)) {
+    for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d)) {
       hn::Vec<decltype(d)> sample[kSample];
       TakeSample(d, tile + part, n, sample);
       hn::StoreU(SelectLanes(d, tile + part, n, from, sample), d, first + part);
       hn::StoreU(SelectLanes(d, tile + part, n, to, sample), d, last + part);
     }
     if (!TrimmedMeans(tile, n, f, first, last, mean)) return false;
-    std::copy_n(mean, std::min(kLine<T>, count - j), out + j);
+    std::copy_n(mean, std::min(Line<T>(), count - j), out + j);
   }
   return true;
 }

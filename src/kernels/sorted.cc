@@ -19,10 +19,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
 
+// (A function: GCC 12 shows variables like this in a shared library.)
 template <class T>
-inline constexpr std::size_t kLine = kLineColumns<T>;
+consteval std::size_t Line() {
+  return kLineColumns<T>;
+}
 template <class T>
-using Tag = hn::CappedTag<T, kLine<T>>;
+using Tag = hn::CappedTag<T, Line<T>()>;
 
 // Pointers to a cache line of each of n rows and of N - n more: all infinite, or with `both` every
 // other one minus infinity.
@@ -31,17 +34,17 @@ class Lines {
  public:
   Lines(const T* const* rows, std::size_t n, bool both) : rows_(rows), n_(n) {
     constexpr T kInf = std::numeric_limits<T>::infinity();
-    std::fill(low_, low_ + kLine<T>, -kInf);
-    std::fill(high_, high_ + kLine<T>, kInf);
+    std::fill(low_, low_ + Line<T>(), -kInf);
+    std::fill(high_, high_ + Line<T>(), kInf);
     for (std::size_t i = n; i < N; ++i) at_[i] = both && (i - n) % 2 == 1 ? low_ : high_;
   }
   // The columns from `begin` on; beyond `width` there are zeros.
   const T* const* from(std::size_t begin, std::size_t width) {
     for (std::size_t i = 0; i < n_; ++i) {
       at_[i] = rows_[i] + begin;
-      if (width == kLine<T>) continue;
-      T* const part = part_ + i * kLine<T>;
-      std::fill(std::copy_n(at_[i], width, part), part + kLine<T>, T{0});
+      if (width == Line<T>()) continue;
+      T* const part = part_ + i * Line<T>();
+      std::fill(std::copy_n(at_[i], width, part), part + Line<T>(), T{0});
       at_[i] = part;
     }
     return at_;
@@ -51,7 +54,7 @@ class Lines {
   const T* const* rows_;
   std::size_t n_;
   const T* at_[N];
-  T low_[kLine<T>], high_[kLine<T>], part_[N * kLine<T>];
+  T low_[Line<T>()], high_[Line<T>()], part_[N * Line<T>()];
 };
 
 template <std::size_t N>
@@ -72,12 +75,12 @@ template <std::size_t N, class T>
 void PaddedMediansOf(const T* const* rows, std::size_t n, std::size_t count, T* HWY_RESTRICT out) {
   const Tag<T> d;
   Lines<N, T> lines(rows, n, true);
-  T last[kLine<T>];
-  for (std::size_t begin = 0; begin < count; begin += kLine<T>) {
-    const std::size_t width = std::min(kLine<T>, count - begin);
+  T last[Line<T>()];
+  for (std::size_t begin = 0; begin < count; begin += Line<T>()) {
+    const std::size_t width = std::min(Line<T>(), count - begin);
     const T* const* const at = lines.from(begin, width);
-    T* const to = width == kLine<T> ? out + begin : last;
-    for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d))
+    T* const to = width == Line<T>() ? out + begin : last;
+    for (std::size_t j = 0; j < Line<T>(); j += hn::Lanes(d))
       hn::StoreU(PaddedMedian<N>(d, at, n, j), d, to + j);
     if (to == last) std::copy_n(last, width, out + begin);
   }
@@ -118,7 +121,7 @@ HWY_INLINE void SortVector(D d, const T* const* rows, std::size_t j, T* HWY_REST
   hn::Vec<D> v[N];
   for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, rows[i] + j);
   CompareFrom<kSortOf<N>, 0>(v);
-  for (std::size_t i = 0; i < N; ++i) hn::StoreU(v[i], d, tile + i * kLine<T> + j);
+  for (std::size_t i = 0; i < N; ++i) hn::StoreU(v[i], d, tile + i * Line<T>() + j);
 }
 
 // Loads T as double.
@@ -150,10 +153,10 @@ HWY_INLINE bool MeanOfLines(const T* HWY_RESTRICT tile, std::size_t first, std::
   const auto kept = hn::Set(d, static_cast<double>(last - first));
   const std::size_t N = hn::Lanes(d);
   auto alarm = hn::Zero(d);
-  for (std::size_t j = 0; j < kLine<T>; j += N) {
+  for (std::size_t j = 0; j < Line<T>(); j += N) {
     auto s = hn::Zero(d);
     for (std::size_t i = first; i < last; ++i)
-      s = hn::Add(s, LoadAsDouble(d, tile + i * kLine<T> + j));
+      s = hn::Add(s, LoadAsDouble(d, tile + i * Line<T>() + j));
     alarm = hn::Add(alarm, hn::Mul(s, hn::Zero(d)));
     StoreAs(hn::Div(s, kept), d, mean + j);
   }
@@ -165,10 +168,10 @@ template <std::size_t N, class T, class Use>
 void SortLines(const T* const* rows, std::size_t n, std::size_t count, T* tile, Use&& use) {
   const Tag<T> d;
   Lines<N, T> lines(rows, n, false);
-  for (std::size_t begin = 0; begin < count; begin += kLine<T>) {
-    const std::size_t width = std::min(kLine<T>, count - begin);
+  for (std::size_t begin = 0; begin < count; begin += Line<T>()) {
+    const std::size_t width = std::min(Line<T>(), count - begin);
     const T* const* const at = lines.from(begin, width);
-    for (std::size_t j = 0; j < kLine<T>; j += hn::Lanes(d)) SortVector<N>(d, at, j, tile);
+    for (std::size_t j = 0; j < Line<T>(); j += hn::Lanes(d)) SortVector<N>(d, at, j, tile);
     use(begin, width);
   }
 }
@@ -189,8 +192,8 @@ T MeanOfParts(const T* tile, std::size_t first, std::size_t last) {
   const double kept = static_cast<double>(last - first);
   double sum = 0, mean = 0;
   for (std::size_t i = first; i < last; ++i) {
-    sum += static_cast<double>(tile[i * kLine<T>]);
-    mean += static_cast<double>(tile[i * kLine<T>]) / kept;
+    sum += static_cast<double>(tile[i * Line<T>()]);
+    mean += static_cast<double>(tile[i * Line<T>()]) / kept;
   }
   if (std::isfinite(sum)) return static_cast<T>(sum / kept);
   constexpr double kMost = static_cast<double>(std::numeric_limits<T>::max());
@@ -201,14 +204,14 @@ T MeanOfParts(const T* tile, std::size_t first, std::size_t last) {
 template <class T>
 void SortOrMean(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out,
                 T* sorted) {
-  alignas(64) T room[kSortedRows * kLine<T>];
-  T mean[kLine<T>];
+  alignas(64) T room[kSortedRows * Line<T>()];
+  T mean[Line<T>()];
   T* const tile = out == nullptr ? sorted : room;
   SortAll(rows, n, count, tile, [&](std::size_t begin, std::size_t width) HWY_ATTR {
     if (out == nullptr) return;
-    T* const to = width == kLine<T> ? out + begin : mean;
+    T* const to = width == Line<T>() ? out + begin : mean;
     if (!MeanOfLines(tile, f, n - f, to)) {
-      for (std::size_t j = 0; j < kLine<T>; ++j) to[j] = MeanOfParts(tile + j, f, n - f);
+      for (std::size_t j = 0; j < Line<T>(); ++j) to[j] = MeanOfParts(tile + j, f, n - f);
     }
     if (to == mean) std::copy_n(mean, width, out + begin);
   });
