@@ -110,7 +110,7 @@ struct Rule {
       Rule(M estimator)  // NOLINT(google-explicit-constructor): any estimator is a rule
       : method(std::move(estimator)) {}
   Rule(std::vector<PreAggregator> parts, SampleMethod estimator)
-      : before(std::move(parts)), method(std::move(estimator)) {}
+      : before(std::move(parts)), method(estimator) {}
 
   std::vector<PreAggregator> before;
   SampleMethod method = Mean{};
