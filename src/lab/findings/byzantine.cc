@@ -25,6 +25,14 @@ const Table* find_table(const std::vector<Table>& tables, std::string_view part,
 
 bool robust(const std::string& rule) { return rule != "mean"; }
 
+// Those that look for a tight group of rows. Liars who all send the same are the tightest group
+// there is: from some f on they win, on some data and not on others, well below the bound of the
+// rule. With f up to kSurelyBorne they did with none of 16 seeds.
+bool seeks_tight_group(const std::string& rule) {
+  return rule == "krum" || rule == "multi-krum" || rule == "mda";
+}
+constexpr double kSurelyBorne = 6;  // of 20 by those
+
 Claim mean_fails(const Table& t) {
   const std::string claim = "a few liars ruin the mean: it ends farther away than it started";
   double from = kNaN;
@@ -56,7 +64,7 @@ Claim robust_rules_converge(const Table& t, const std::string& what) {
     for (const double f : t.f) {
       for (const std::string& attack : t.attacks) {
         const double lost = t.lost(rule, attack, f);
-        if (std::isnan(lost)) continue;
+        if (std::isnan(lost) || (seeks_tight_group(rule) && f > kSurelyBorne)) continue;
         ++cells;
         std::string name = rule;
         name.append(" under ").append(attack).append(" at ").append(f_text(f));
@@ -71,7 +79,9 @@ Claim robust_rules_converge(const Table& t, const std::string& what) {
     }
   }
   const std::string claim =
-      "with f up to its bound every robust rule converges under every attack, " + what;
+      "with f up to its bound every robust rule converges under every attack, " + what +
+      "; krum, multi-krum and mda, which liars who agree can deceive, with f up to " +
+      show(kSurelyBorne);
   if (cells == 0) return undecided(claim);
   std::string evidence = counted(cells, "case") + "; the worst, " + worst_name + ", loses " +
                          show(100 * most) + " % of the way";
@@ -79,51 +89,47 @@ Claim robust_rules_converge(const Table& t, const std::string& what) {
   return {claim, failed == 0, evidence + "."};
 }
 
-// Without momentum the honest differ more, and liars hide among them.
+// Without momentum the honest differ more, and liars hide among them. Monna, which is given an
+// honest row, need not care.
 Claim momentum_matters(const Table& with, const Table& without, double f) {
   const std::string claim =
-      "worker momentum makes every robust rule stronger (iid, " + f_text(f) + ")";
-  std::string broken;
+      "without worker momentum krum, multi-krum and mda end farther away than they started, and "
+      "every other robust rule but monna loses more than with it (iid, " +
+      f_text(f) + ")";
   bool holds = true;
-  std::size_t rules = 0, count = 0;
+  std::size_t rules = 0;
+  std::string list;
   for (const std::string& rule : without.rules) {
     const double a = with.worst(rule, f, true).value, b = without.worst(rule, f, true).value;
     if (!robust(rule) || std::isnan(a) || std::isnan(b)) continue;
     ++rules;
-    holds = holds && a < b;
-    if (b > kConverged) {
-      ++count;
-      broken.append(broken.empty() ? "" : ", ").append(rule).append(" ").append(show(100 * b));
-    }
+    if (rule != "monna") holds = holds && b > a;
+    if (seeks_tight_group(rule)) holds = holds && b > 1;
+    list.append(list.empty() ? "" : ", ").append(rule).append(" ").append(show(100 * b));
+    list.append(" instead of ").append(show(100 * a));
   }
   if (rules == 0) return undecided(claim);
-  return {claim, holds && count > 0,
-          "without it " + std::to_string(count) + " of " + counted(rules, "rule") +
-              " lose more than 20 % of the way under some attack" +
-              (count > 0 ? " (in %: " + broken + ")." : ".")};
+  return {claim, holds, "lost under the worst attack, in % of the way: " + list + "."};
 }
 
 Claim skew_hurts(const Table& iid, const Table& skewed, double f) {
-  bool more = true;
-  std::size_t rules = 0, failed = 0;
+  const std::string claim =
+      "on skewed data with " + f_text(f) +
+      " liars can look like workers with other data: every rule loses more than on iid data, and "
+      "krum, multi-krum and mda do not converge";
+  bool holds = true;
+  std::size_t rules = 0;
   std::string list;
   for (const std::string& rule : skewed.rules) {
     const Table::Worst a = iid.worst(rule, f, true), b = skewed.worst(rule, f, true);
     if (!robust(rule) || std::isnan(b.value)) continue;
     ++rules;
-    failed += b.value > kConverged ? 1 : 0;
-    more = more && b.value > a.value;
+    holds = holds && b.value > a.value && (!seeks_tight_group(rule) || b.value > kConverged);
     list.append(list.empty() ? "" : ", ").append(rule).append(" ").append(show(100 * b.value));
     list.append(" (").append(b.attack).append(")");
   }
-  const std::string claim =
-      "on skewed data with " + f_text(f) +
-      " liars can look like workers with other data: every rule loses more than on iid data, and "
-      "most do not converge";
   if (rules == 0) return undecided(claim);
-  return {claim, more && 2 * failed > rules,
-          std::to_string(failed) + " of " + counted(rules, "rule") +
-              " lose more than 20 % of the way; lost in %, and by which attack: " + list + "."};
+  return {claim, holds, "lost in % of the way, and by which attack: " + list + "."};
 }
 
 Claim nnm_helps(const Table& t, const std::string& rule) {
@@ -246,6 +252,12 @@ void byzantine_findings(const Experiment&, Results& r) {
       r.claims.push_back(nnm_helps(*skewed, rule));
   for (const Table& t : halves)
     for (const double f : t.f) r.claims.push_back(half_is_too_much(t, f));
+  if (iid != nullptr)
+    r.notes.emplace_back(
+        "The data of a run decide much: krum, multi-krum and mda converge near their bounds on the "
+        "iid data of some seeds and fail on those of others (--seed). A rule has converged where "
+        "liars cost it no more than 20 % of the way from the start to where the mean of the honest "
+        "gets.");
   if (!methods_of(r, "relative_variance").empty()) {
     r.claims.push_back(mean_is_cheapest(r));
     r.claims.push_back(price_of_robustness(r, 4));
