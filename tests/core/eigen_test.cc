@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
+
+#include "core/sample/lanczos.h"
+#include "kernels/simd.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -86,6 +91,41 @@ TEST(Eigen, AwkwardMatrices) {
     for (double& x : a) x = std::ldexp(x, power);
     EXPECT_NEAR(std::ldexp(largest_eigenvalue(3, a), -power), 3, 1e-14);
   }
+}
+
+// Many rows: Lanczos' method. Eigenvalues from 0 on, as covariances have them, with a gap that
+// makes it slow, rank one, all equal, and two or three at the top that are equal.
+TEST(Eigen, LargeMatrices) {
+  const std::string best = kernels::simd_target();
+  for (const std::size_t n : {65u, 130u}) {
+    for (const int kind : {0, 1, 2, 3, 4}) {
+      SCOPED_TRACE(std::to_string(n) + ", " + std::to_string(kind));
+      std::vector<double> values(n);
+      for (std::size_t i = 0; i < n; ++i) values[i] = kind == 1 ? 0 : static_cast<double>(i);
+      const double largest = values.back() = kind == 0 ? static_cast<double>(n) - 1.999 : 200;
+      if (kind == 2) values.assign(n, largest);
+      if (kind >= 3) values[3] = values[4] = largest - (kind == 3 ? 0 : 1e-11);
+      const auto a = with_eigenvalues(values, static_cast<unsigned>(n));
+      const EigenPair pair = largest_eigenpair(n, a);
+      EXPECT_NEAR(pair.value, largest, 1e-12 * largest);
+      EXPECT_LE(residual(a, pair), 2e-12 * largest);
+      const auto by_steps = lanczos_eigenpair(n, a);
+      ASSERT_TRUE(by_steps);
+      EXPECT_EQ(by_steps->value, pair.value);
+      for (const std::string& target : kernels::simd_targets()) {
+        kernels::force_simd_target(target);
+        const EigenPair again = largest_eigenpair(n, a);
+        EXPECT_EQ(again.value, pair.value) << target;
+        EXPECT_EQ(again.vector, pair.vector) << target;
+      }
+      kernels::force_simd_target(best);
+      auto large = a;
+      for (double& x : large) x = std::ldexp(x, 900);
+      EXPECT_EQ(largest_eigenpair(n, large).vector, pair.vector);
+    }
+  }
+  EXPECT_FALSE(lanczos_eigenpair(70, std::vector<double>(70 * 70)));
+  EXPECT_EQ(largest_eigenpair(70, std::vector<double>(70 * 70)).value, 0);
 }
 
 }  // namespace

@@ -3,82 +3,138 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/sample/distinct.h"
 #include "core/sample/eigen.h"
 #include "core/sample/plan.h"
+#include "kernels/matrix.h"
 
 namespace medgrad::estimators {
 namespace {
 
-// The widest direction of weighted points: the largest eigenvalue of their covariance and
-// tau_i = ((x_i - mu) . v)^2 for the active rows.
+// Points that lie in different places, how many there are in each, and what is left of the weight c
+// of one of them: rounds of the filter, until all weight is gone from some. Those leave.
 //
 // With p = c / sum c the covariance is Y'Y for Y of rows sqrt(p_i) (x_i - mu)', so that its
 // eigenvalues other than 0 are those of YY', a matrix of inner products. Its eigenvector u gives
 // (x_i - mu) . v = sum_k <x_i - mu, x_k - mu> sqrt(p_k) u_k / sqrt(lambda).
-struct Widest {
-  double lambda = 0;
-  std::vector<double> tau;
+class Filter {
+ public:
+  Filter(std::vector<double> squares, std::size_t n, const Distinct& places)
+      : m_(places.first.size()), squares_(std::move(squares)), c_(m_, 1.0), count_(m_), place_(m_) {
+    for (const std::size_t place : places.of) ++count_[place];
+    std::iota(place_.begin(), place_.end(), std::size_t{0});
+    if (m_ < n) keep(n, places.first);
+    scaled_.resize(m_ * m_);
+  }
+
+  // The largest eigenvalue of the covariance.
+  double find_widest();
+  // c_i <- c_i (1 - tau_i / max tau) along its eigenvector; false where there is no spread.
+  bool cut();
+
+  [[nodiscard]] double total() const {
+    return std::inner_product(c_.begin(), c_.end(), count_.begin(), 0.0);
+  }
+  // c by place, of one point there.
+  [[nodiscard]] std::vector<double> weights(std::size_t places) const {
+    std::vector<double> all(places);
+    for (std::size_t i = 0; i < m_; ++i) all[place_[i]] = c_[i];
+    return all;
+  }
+
+ private:
+  // Leaves those rows and columns of a matrix of n x n, by their indices in it.
+  void keep(std::size_t n, std::span<const std::size_t> chosen) {
+    double* to = squares_.data();
+    for (const std::size_t i : chosen)
+      for (const std::size_t k : chosen) *to++ = squares_[i * n + k];
+  }
+  [[nodiscard]] double inner(std::size_t i, std::size_t k) const {
+    return (mean_[i] + mean_[k] - squares_[i * m_ + k] - all_) / 2;
+  }
+
+  std::size_t m_;
+  std::vector<double> squares_;  // m x m; the distances
+  std::vector<double> c_, count_;
+  std::vector<std::size_t> place_;
+  std::vector<double> root_, mean_, scaled_;
+  double all_ = 0;
+  EigenPair widest_;
 };
 
-Widest widest(std::span<const double> squares, std::size_t n, std::span<const std::size_t> active,
-              std::span<const double> c) {
-  const std::size_t m = active.size();
-  double total = 0;
-  for (const std::size_t i : active) total += c[i];
-  std::vector<double> share(m), root(m), mean(m), inner(m * m), scaled(m * m);
-  for (std::size_t i = 0; i < m; ++i) {
-    share[i] = c[active[i]] / total;
-    root[i] = std::sqrt(share[i]);
+double Filter::find_widest() {
+  const double whole = total();
+  std::vector<double> share(m_);
+  root_.resize(m_);
+  mean_.resize(m_);
+  for (std::size_t i = 0; i < m_; ++i) {
+    share[i] = count_[i] * c_[i] / whole;
+    root_[i] = std::sqrt(share[i]);
   }
-  double all = 0;
-  for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t k = 0; k < m; ++k) mean[i] += share[k] * squares[active[i] * n + active[k]];
-    all += share[i] * mean[i];
+  kernels::add_lines(squares_.data(), m_, m_, m_, share.data(), mean_.data());
+  all_ = std::inner_product(share.begin(), share.end(), mean_.begin(), 0.0);
+  for (std::size_t i = 0; i < m_; ++i) {
+    double* const row = &scaled_[i * m_];
+    for (std::size_t k = 0; k < m_; ++k) row[k] = root_[i] * root_[k] * inner(i, k);
   }
-  for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t k = 0; k < m; ++k) {
-      const double product = (mean[i] + mean[k] - squares[active[i] * n + active[k]] - all) / 2;
-      inner[i * m + k] = product;
-      scaled[i * m + k] = root[i] * root[k] * product;
-    }
-  }
-  const EigenPair pair = largest_eigenpair(m, scaled);
-  Widest found{std::max(0.0, pair.value), std::vector<double>(m)};
-  for (std::size_t i = 0; i < m && found.lambda > 0; ++i) {
+  widest_ = largest_eigenpair(m_, std::span(scaled_).first(m_ * m_));
+  return widest_.value = std::max(0.0, widest_.value);
+}
+
+bool Filter::cut() {
+  std::vector<double> pull(m_), tau(m_);
+  for (std::size_t k = 0; k < m_; ++k) pull[k] = root_[k] * widest_.vector[k];
+  double most = 0;
+  for (std::size_t i = 0; i < m_ && widest_.value > 0; ++i) {
     double product = 0;
-    for (std::size_t k = 0; k < m; ++k) product += inner[i * m + k] * root[k] * pair.vector[k];
-    const double along = product / std::sqrt(found.lambda);
-    found.tau[i] = along * along;
+    for (std::size_t k = 0; k < m_; ++k) product += inner(i, k) * pull[k];
+    const double along = product / std::sqrt(widest_.value);
+    tau[i] = along * along;
+    most = std::max(most, tau[i]);
   }
-  return found;
+  if (!(most > 0)) return false;
+  std::vector<std::size_t> active;
+  for (std::size_t i = 0; i < m_; ++i) {
+    c_[i] *= 1 - tau[i] / most;
+    if (c_[i] > 0) active.push_back(i);
+  }
+  if (active.size() == m_) return true;
+  keep(m_, active);
+  m_ = active.size();
+  for (std::size_t i = 0; i < m_; ++i) {
+    c_[i] = c_[active[i]];
+    count_[i] = count_[active[i]];
+    place_[i] = place_[active[i]];
+  }
+  c_.resize(m_);
+  count_.resize(m_);
+  return true;
 }
 
 }  // namespace
 
 Plan plan(const Caf& rule, const Points& points) {
   const std::size_t n = points.size();
-  const std::vector<double> squares = points.squared_distances();
+  std::vector<double> squares = points.squared_distances();
+  const Distinct places = distinct_rows(squares, n, n);
+  const std::size_t count = places.first.size();
+  Filter filter(std::move(squares), n, places);
   Plan made;
-  std::vector<double> c(n, 1.0), best(n, 1.0);
+  std::vector<double> best(count, 1.0);
   double least = kInfinity;
   const double enough = static_cast<double>(n - 2 * rule.f);
-  for (double total = static_cast<double>(n); total > enough; ++made.iterations) {
-    std::vector<std::size_t> active;
-    for (std::size_t i = 0; i < n; ++i)
-      if (c[i] > 0) active.push_back(i);
-    const Widest found = widest(squares, n, active, c);
-    if (found.lambda < least) {
-      least = found.lambda;
-      best = c;
+  for (; filter.total() > enough; ++made.iterations) {
+    const double lambda = filter.find_widest();
+    if (lambda < least) {
+      least = lambda;
+      best = filter.weights(count);
     }
-    const double most = *std::max_element(found.tau.begin(), found.tau.end());
-    if (!(most > 0)) break;  // no spread is left: no other mean has a smaller one
-    for (std::size_t i = 0; i < active.size(); ++i) c[active[i]] *= 1 - found.tau[i] / most;
-    total = std::accumulate(c.begin(), c.end(), 0.0);
+    if (!filter.cut()) break;  // no spread is left: no other mean has a smaller one
   }
-  const double total = std::accumulate(best.begin(), best.end(), 0.0);
+  double total = 0;
   made.coefficients.assign(points.all(), 0.0);
-  for (std::size_t i = 0; i < n; ++i) made.coefficients[i] = best[i] / total;
+  for (std::size_t i = 0; i < n; ++i) total += best[places.of[i]];
+  for (std::size_t i = 0; i < n; ++i) made.coefficients[i] = best[places.of[i]] / total;
   return made;
 }
 

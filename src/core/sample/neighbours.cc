@@ -1,9 +1,11 @@
 // Rules that average some of the points: those that ask who is near to whom (Krum, MoNNA,
 // nearest-neighbour mixing), the mean, and buckets.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/sample/plan.h"
+#include "kernels/select.h"
 #include "medgrad/rng.h"
 
 namespace medgrad::estimators {
@@ -23,31 +25,73 @@ std::vector<std::size_t> smallest(std::span<const double> values, std::size_t co
   return order;
 }
 
+// Squared distances with -1 on the diagonal, so that every point comes before those that are equal
+// to it; and the count-th smallest of every row, all at once.
+struct Near {
+  std::size_t n;
+  std::vector<double> squares, bound;
+
+  Near(const Points& points, std::size_t count)
+      : n(points.size()), squares(points.squared_distances()), bound(n) {
+    std::vector<const double*> rows(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      squares[i * n + i] = -1;
+      rows[i] = &squares[i * n];
+    }
+    // The matrix is symmetric: its columns are its rows.
+    std::vector<double> room(kernels::select_room<double>(n));
+    kernels::select_columns<double>(rows.data(), n, n, count, bound.data(), nullptr, room.data());
+  }
+
+  // Calls visit(k) for the `count` points that are nearest to point i: itself, and of those that
+  // are equally far the ones of lower index.
+  template <class Visit>
+  void visit(std::size_t i, std::size_t count, Visit&& visit) const {
+    const double* const row = &squares[i * n];
+    std::size_t ties = count - static_cast<std::size_t>(std::count_if(
+                                   row, row + n, [&](double x) { return x < bound[i]; }));
+    for (std::size_t k = 0; k < n; ++k) {
+      if (row[k] > bound[i] || (row[k] == bound[i] && ties == 0)) continue;
+      if (row[k] == bound[i]) --ties;
+      visit(k);
+    }
+  }
+};
+
+// A sum that does not depend on the order of its at most 2^14 terms, to the bit, so that points
+// with equal distances have equal scores: every term from 0 to `most` is cut into multiples of a
+// large unit, multiples of a small one, and what is below 2^-75 of `most`; sums of multiples are
+// exact.
+class AnyOrderSum {
+ public:
+  explicit AnyOrderSum(double most)
+      : large_(std::ldexp(1.5, std::ilogb(most) + 15)), small_(std::ldexp(large_, -38)) {}
+  void add(double x) {
+    const double high = (x + large_) - large_;
+    high_ += high;
+    low_ += ((x - high) + small_) - small_;
+  }
+  [[nodiscard]] double value() const { return high_ + low_; }
+
+ private:
+  double large_, small_;  // adding and subtracting them rounds to multiples of 2^-52 of them
+  double high_ = 0, low_ = 0;
+};
+
 std::vector<double> krum_scores(const Points& points, std::size_t f, std::size_t neighbours) {
   const std::size_t n = points.size();
   if (neighbours == 0) neighbours = n - f - 2;
-  const std::vector<double> squares = points.squared_distances();
-  std::vector<double> scores(n), others;
+  const Near near(points, neighbours + 1);
+  std::vector<double> scores(n);
   for (std::size_t i = 0; i < n; ++i) {
-    others.assign(squares.begin() + static_cast<std::ptrdiff_t>(i * n),
-                  squares.begin() + static_cast<std::ptrdiff_t>((i + 1) * n));
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    // Sorted, so that equal distances give equal scores, to the bit.
-    std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(neighbours),
-                      others.end());
-    scores[i] = std::accumulate(others.begin(),
-                                others.begin() + static_cast<std::ptrdiff_t>(neighbours), 0.0);
+    if (!(near.bound[i] > 0)) continue;  // all of them are the same point
+    AnyOrderSum sum(near.bound[i]);
+    near.visit(i, neighbours + 1, [&](std::size_t k) {
+      if (k != i) sum.add(near.squares[i * n + k]);
+    });
+    scores[i] = sum.value();
   }
   return scores;
-}
-
-// The `count` rows that are nearest to row i: that row itself, then the others.
-std::vector<std::size_t> nearest(std::span<const double> squares, std::size_t n, std::size_t i,
-                                 std::size_t count) {
-  std::vector<double> row(squares.begin() + static_cast<std::ptrdiff_t>(i * n),
-                          squares.begin() + static_cast<std::ptrdiff_t>((i + 1) * n));
-  row[i] = -1;
-  return smallest(row, count);
 }
 
 Plan mean_of(const Points& points, std::span<const std::size_t> chosen) {
@@ -71,7 +115,11 @@ Plan plan(const MultiKrum& rule, const Points& points) {
 
 Plan plan(const Monna& rule, const Points& points) {
   const std::size_t n = points.size();
-  return mean_of(points, nearest(points.squared_distances(), n, rule.pivot, n - rule.f));
+  std::vector<double> squares(n);
+  const std::vector<double> all = points.squared_distances();
+  std::copy_n(&all[rule.pivot * n], n, squares.begin());
+  squares[rule.pivot] = -1;
+  return mean_of(points, smallest(squares, n - rule.f));
 }
 
 Plan plan(const Mean&, const Points& points) {
@@ -83,11 +131,11 @@ Plan plan(const Mean&, const Points& points) {
 
 Mixing mixing(const Nnm& part, const Points& points, std::uint64_t) {
   const std::size_t n = points.size(), kept = n - part.f;
-  const std::vector<double> squares = points.squared_distances();
+  const Near near(points, kept);
   Mixing m(n * points.all());
   for (std::size_t i = 0; i < n; ++i) {
-    for (const std::size_t k : nearest(squares, n, i, kept))
-      m[i * points.all() + k] = 1 / static_cast<double>(kept);
+    near.visit(i, kept,
+               [&](std::size_t k) { m[i * points.all() + k] = 1 / static_cast<double>(kept); });
   }
   return m;
 }

@@ -3,7 +3,9 @@
 #include <limits>
 #include <numeric>
 
+#include "core/sample/distinct.h"
 #include "core/sample/plan.h"
+#include "kernels/matrix.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -27,6 +29,12 @@ double in_units(Scaled square, int unit) {
 // c = a b for row-major matrices of n x m and m x p. Sums run in the order of m.
 void multiply(const double* a, const double* b, std::size_t n, std::size_t m, std::size_t p,
               double* c) {
+  const auto zeros = static_cast<std::size_t>(std::count(a, a + n * m, 0.0));
+  constexpr std::size_t kSparse = 8;
+  if (n * m - zeros > n * m / kSparse) {
+    std::vector<double> room(kernels::multiply_room(m));
+    return kernels::multiply(a, b, n, m, p, c, room.data());
+  }
   std::fill_n(c, n * p, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     double* const to = c + i * p;
@@ -72,6 +80,22 @@ std::vector<double> Points::squared_distances() const {
   const std::size_t n = size();
   const int one = unit();
   std::vector<double> squares(n * n);
+  if (gram_.exponents.empty()) {  // in_units changes nothing, unless they are very large
+    std::vector<double> own(n);
+    for (std::size_t i = 0; i < n; ++i) own[i] = gram_.row(i)[i];
+    double most = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double* const g = gram_.row(i);
+      double* const to = &squares[i * n];
+      for (std::size_t k = 0; k < n; ++k) {
+        const double square = own[i] + own[k] - 2 * g[k];
+        to[k] = square > 0 ? square : 0.0;
+        most = std::max(most, to[k]);
+      }
+      to[i] = 0;
+    }
+    if (most < 0x1p980) return squares;
+  }
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < i; ++k)
       squares[i * n + k] = squares[k * n + i] = in_units(squared_distance(i, k), one);
@@ -119,16 +143,24 @@ void Points::mix(std::size_t n, std::span<const double> m, bool products) {
   gram.exponents = std::move(exponents);
   gram.seen = gram_.seen;
   if (products && !gram_.g.empty()) {
-    std::vector<double> half(now * old), transposed(old * now);
-    multiply(w.data(), gram_.g.data(), now, old, old, half.data());
-    for (std::size_t i = 0; i < now; ++i) {
-      for (std::size_t k = 0; k < old; ++k) transposed[k * now + i] = w[i * old + k];
+    // Points made in the same way are the same, and among neighbours they often are.
+    const Distinct points = distinct_rows(w, now, old);
+    const std::size_t few = points.first.size();
+    std::vector<double> own(few * old), half(few * old), transposed(old * few), inner(few * few);
+    for (std::size_t i = 0; i < few; ++i)
+      std::copy_n(&w[points.first[i] * old], old, &own[i * old]);
+    multiply(own.data(), gram_.g.data(), few, old, old, half.data());
+    for (std::size_t i = 0; i < few; ++i) {
+      for (std::size_t k = 0; k < old; ++k) transposed[k * few + i] = own[i * old + k];
     }
+    multiply(half.data(), transposed.data(), few, old, few, inner.data());
     gram.g.resize(now * now);
-    multiply(half.data(), transposed.data(), now, old, now, gram.g.data());
-    // Equal up to rounding; rules may rely on more.
     for (std::size_t i = 0; i < now; ++i) {
-      for (std::size_t k = 0; k < i; ++k) gram.g[k * now + i] = gram.g[i * now + k];
+      for (std::size_t k = 0; k < now; ++k) {
+        // Equal up to rounding on both sides of the diagonal; rules may rely on more.
+        const std::size_t p = points.of[i], q = points.of[k];
+        gram.g[i * now + k] = p >= q ? inner[p * few + q] : inner[q * few + p];
+      }
     }
   }
   gram_ = std::move(gram);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/matrix.h"
 #include "medgrad/large_vector.h"
 
 namespace medgrad::estimators {
@@ -66,19 +67,8 @@ class Solver {
 void Solver::times(const Vector& x, Vector& out) const {
   constexpr std::size_t kPart = 256;
   for_each(problem_.pool, (n_ + kPart - 1) / kPart, [&](std::size_t part) {
-    const std::size_t begin = part * kPart, end = std::min(begin + kPart, n_);
-    double* const to = out.data();
-    std::fill(to + begin, to + end, 0.0);
-    std::size_t k = 0;
-    for (; k + 4 <= n_; k += 4) {
-      const double* const g = g_.data() + k * n_;
-      const double x0 = x[k], x1 = x[k + 1], x2 = x[k + 2], x3 = x[k + 3];
-      for (std::size_t i = begin; i < end; ++i)
-        to[i] += (x0 * g[i] + x1 * g[n_ + i]) + (x2 * g[2 * n_ + i] + x3 * g[3 * n_ + i]);
-    }
-    for (; k < n_; ++k) {
-      for (std::size_t i = begin; i < end; ++i) to[i] += x[k] * g_[k * n_ + i];
-    }
+    const std::size_t begin = part * kPart, count = std::min(kPart, n_ - begin);
+    kernels::add_lines(g_.data() + begin, n_, count, n_, x.data(), out.data() + begin);
   });
 }
 

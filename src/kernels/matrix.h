@@ -1,0 +1,26 @@
+// Products of matrices and vectors of doubles, by rows: what n x n matrices of inner products need.
+//
+// No products are fused and every sum has one order, so that all SIMD targets give the same bits.
+#pragma once
+
+#include <cstddef>
+
+namespace medgrad::kernels {
+
+// out_j = sum_k x_k a[k * stride + j] for j < columns, k < rows (A' x; for a symmetric matrix, A
+// x): rows in order, four at a time as (x0 a0 + x1 a1) + (x2 a2 + x3 a3). With `add` on top of what
+// out has.
+void add_lines(const double* a, std::size_t rows, std::size_t columns, std::size_t stride,
+               const double* x, double* out, bool add = false);
+
+// out_k = <row k of a, x>, over lanes like every sum (simd.h).
+void line_products(const double* a, std::size_t rows, std::size_t columns, std::size_t stride,
+                   const double* x, double* out);
+
+// c = a b for matrices of n x m and m x p; sums run in the order of m. `room`: multiply_room(m)
+// doubles.
+[[nodiscard]] constexpr std::size_t multiply_room(std::size_t m) { return 16 * m + 8; }
+void multiply(const double* a, const double* b, std::size_t n, std::size_t m, std::size_t p,
+              double* c, double* room);
+
+}  // namespace medgrad::kernels

@@ -1,0 +1,99 @@
+// Products of matrices against plain loops in the same order: the same bits on every SIMD target.
+#include "kernels/matrix.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/simd.h"
+
+namespace medgrad::kernels {
+namespace {
+
+class MatrixKernels : public testing::Test {
+ protected:
+  ~MatrixKernels() override { force_simd_target(best_); }
+  // With one more entry in front, so that nothing is aligned.
+  std::vector<double> draw(std::size_t count) {
+    std::vector<double> x(count + 1);
+    for (double& v : x) v = gauss_(random_);
+    return x;
+  }
+  std::string best_ = simd_target();
+  std::mt19937_64 random_{8};
+  std::normal_distribution<double> gauss_;
+};
+
+TEST_F(MatrixKernels, LinesAddUpInOrder) {
+  for (const std::string& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    force_simd_target(target);
+    for (const std::size_t rows : {0u, 1u, 3u, 4u, 7u, 8u, 13u, 20u}) {
+      for (const std::size_t columns : {1u, 2u, 5u, 16u, 31u}) {
+        const std::size_t stride = columns + 3;
+        const auto a = draw(rows * stride), x = draw(rows), before = draw(columns);
+        for (const bool add : {false, true}) {
+          std::vector<double> out = before;
+          add_lines(a.data() + 1, rows, columns, stride, x.data() + 1, out.data() + 1, add);
+          for (std::size_t j = 0; j < columns; ++j) {
+            const auto term = [&](std::size_t k) { return x[1 + k] * a[1 + k * stride + j]; };
+            double want = add ? before[1 + j] : 0;
+            std::size_t k = 0;
+            for (; k + 4 <= rows; k += 4)
+              want += (term(k) + term(k + 1)) + (term(k + 2) + term(k + 3));
+            for (; k < rows; ++k) want += term(k);
+            ASSERT_EQ(out[1 + j], want) << rows << " x " << columns << ", " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(MatrixKernels, ProductsOfLinesRunOverLanes) {
+  for (const std::string& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    force_simd_target(target);
+    for (const std::size_t columns : {1u, 15u, 16u, 17u, 40u, 67u}) {
+      const std::size_t rows = 3, stride = columns + 1;
+      const auto a = draw(rows * stride), x = draw(columns);
+      std::vector<double> out(rows);
+      line_products(a.data() + 1, rows, columns, stride, x.data() + 1, out.data());
+      for (std::size_t k = 0; k < rows; ++k) {
+        double lanes[kLanes] = {};
+        for (std::size_t j = 0; j < columns; ++j)
+          lanes[j % kLanes] += x[1 + j] * a[1 + k * stride + j];
+        ASSERT_EQ(out[k], sum_lanes(lanes)) << columns;
+      }
+    }
+  }
+}
+
+TEST_F(MatrixKernels, ProductsOfMatricesRunInOrder) {
+  for (const std::string& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    force_simd_target(target);
+    for (const std::size_t n : {1u, 3u, 4u, 6u}) {
+      for (const std::size_t m : {1u, 5u}) {
+        for (const std::size_t p : {1u, 7u, 8u, 17u}) {
+          const auto a = draw(n * m), b = draw(m * p);
+          std::vector<double> c(n * p + 1, 99.0), room(multiply_room(m));
+          multiply(a.data() + 1, b.data() + 1, n, m, p, c.data(), room.data());
+          for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t j = 0; j < p; ++j) {
+              double want = 0;
+              for (std::size_t k = 0; k < m; ++k) want += a[1 + i * m + k] * b[1 + k * p + j];
+              ASSERT_EQ(c[i * p + j], want) << n << " " << m << " " << p;
+            }
+          }
+          EXPECT_EQ(c[n * p], 99.0);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace medgrad::kernels
