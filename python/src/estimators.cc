@@ -18,11 +18,7 @@ class Estimator {
  public:
   Estimator(const std::string& text, const py::dict& parameters, std::size_t dimension,
             bool is_double, EstimatorOptions options) {
-    const MethodText method = parse_method_text(text);
-    py::dict given;
-    for (const auto& [key, value] : method.parameters) given[py::str(key)] = py::str(value);
-    for (const auto& [key, value] : parameters) given[key] = value;
-    const OnlineMethod made = made_of(find_online_method(method.name), given);
+    const OnlineMethod made = online_method(text, parameters);
     if (is_double) {
       of_ = std::make_unique<OnlineEstimator<double>>(made, dimension, options);
     } else {

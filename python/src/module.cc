@@ -75,6 +75,20 @@ ParameterTexts texts_of(const py::dict& given) {
   return texts;
 }
 
+Named named(const std::string& text, const py::dict& parameters) {
+  const MethodText method = parse_method_text(text);
+  Named result{method.name, {}};
+  for (const auto& [key, value] : method.parameters)
+    result.parameters[py::str(key)] = py::str(value);
+  for (const auto& [key, value] : parameters) result.parameters[key] = value;
+  return result;
+}
+
+OnlineMethod online_method(const std::string& text, const py::dict& parameters) {
+  const Named given = named(text, parameters);
+  return made_of(find_online_method(given.name), given.parameters);
+}
+
 }  // namespace medgrad::python
 
 PYBIND11_MODULE(_core, m) {
@@ -95,6 +109,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("forget_threads", &forget_threads);
   add_rules(m);
   add_estimators(m);
+  add_steps(m);
   add_distances(m);
   add_stable(m);
   add_theory(m);

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "medgrad/estimator.h"
 #include "medgrad/registry.h"
 #include "medgrad/rows.h"
 #include "medgrad/thread_pool.h"
@@ -73,9 +74,21 @@ template <class Made>
   return entry.make(read_parameters(entry.name, entry.parameters, texts_of(given)));
 }
 
+// A method as text, "vclip:tau=0.1", with keyword arguments that go before what the text says.
+struct Named {
+  std::string name;
+  py::dict parameters;
+};
+[[nodiscard]] Named named(const std::string& text, const py::dict& parameters);
+[[nodiscard]] OnlineMethod online_method(const std::string& text, const py::dict& parameters);
+
+// What a step saw: (increment_norm, effective_beta, clipped_share, non_finite).
+[[nodiscard]] py::tuple tuple_of(const StepInfo& info);
+
 // The parts.
 void add_rules(py::module_& m);
 void add_estimators(py::module_& m);
+void add_steps(py::module_& m);
 void add_distances(py::module_& m);
 void add_stable(py::module_& m);
 void add_theory(py::module_& m);

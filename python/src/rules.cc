@@ -64,11 +64,8 @@ void add_rules(py::module_& m) {
       .value("robust", NonFinite::robust);
   py::class_<Rule>(m, "Rule")
       .def(py::init([](const std::string& text, const py::dict& parameters) {
-        const MethodText method = parse_method_text(text);
-        py::dict given;
-        for (const auto& [key, value] : method.parameters) given[py::str(key)] = py::str(value);
-        for (const auto& [key, value] : parameters) given[key] = value;
-        return made_of(find_rule(method.name), given);
+        const Named given = named(text, parameters);
+        return made_of(find_rule(given.name), given.parameters);
       }))
       .def("__repr__", [](const Rule& rule) { return describe(rule); });
   // x: (n, d); the result has length d.

@@ -156,6 +156,9 @@ void add_stable(py::module_& m) {
     const py::gil_scoped_acquire held;
     return dict_of(summary);
   });
+  m.def("hill_of_right_tail", [](const py::array& x) {
+    return dict_of(hill(vector_of<double>(x), {.tail = Tail::right}));
+  });
   m.def("tail_summary_rows", [](const py::array& x) {
     return with_type(x, [&]<class T>(T) {
       TailSummary summary;

@@ -1,0 +1,15 @@
+"""medgrad for PyTorch: the paper's optimisers, a median filter for any other, robust reduction over workers.
+
+    MedianSGD, ClippedSGD, MedianAdam   optimisers as those of torch.optim
+    wrap               puts a median filter in front of any optimiser
+    probe              how noisy the gradients of a model are, and how heavy their tails
+    robust_all_reduce, ddp_hook   workers of which some may be wrong or dead
+
+It is written in Python on top of medgrad and works with PyTorch from 1.13 on.
+"""
+from ._optim import ClippedSGD, MedianAdam, MedianSGD, TrackingOptimizer
+from ._probe import GradientNoise, probe
+from ._wrap import FilteredOptimizer, wrap
+
+__all__ = ["ClippedSGD", "FilteredOptimizer", "GradientNoise", "MedianAdam", "MedianSGD", "TrackingOptimizer", "probe",
+           "wrap"]

@@ -1,0 +1,218 @@
+"""The paper's optimisers, as torch.optim's own."""
+from typing import Any, Callable, Dict, Optional
+
+import torch
+
+from .. import _core
+from ._engine import Engine
+from ._settings import COMMON, PARAMETERS, Settings, online_of
+
+
+class TrackingOptimizer(torch.optim.Optimizer):
+    """What they all do. One idea: the estimator decides m, w <- w - lr m follows."""
+
+    def __init__(self, params, defaults):
+        self._engine = Engine()
+        self._settings = []
+        super().__init__(params, {**COMMON, **defaults})
+
+    # ---- Options ----
+
+    def _online(self, group):
+        raise NotImplementedError
+
+    def _complete(self, settings, group):
+        """Whatever a subclass has beside the online method."""
+
+    def _settings_of(self, k, group):
+        key = tuple(value for name, value in group.items() if name not in ("params", "param_names", "skipped"))
+        if isinstance(group["lr"], torch.Tensor):  # its value may be another one by now
+            key += (object(),)
+        if k < len(self._settings) and self._settings[k].key == key:
+            return self._settings[k]
+        settings = Settings(key, group, self._online(group))
+        self._complete(settings, group)
+        return settings
+
+    def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        super().add_param_group(param_group)
+        try:
+            self._settings_of(len(self._settings) + 1, self.param_groups[-1])  # wrong values are told at once
+        except Exception:
+            self.param_groups.pop()
+            raise
+        self._engine.forget()
+        names = self.param_groups[-1].get("param_names")
+        if names is not None:
+            self._engine.names.update((id(w), name) for w, name in zip(self.param_groups[-1]["params"], names))
+
+    # ---- Steps ----
+
+    @torch.no_grad()
+    def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
+        """One step. A closure, where given, is called with gradients enabled and its loss returned."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        self._settings = [self._settings_of(k, group) for k, group in enumerate(self.param_groups)]
+        self._engine.step(self.param_groups, self._settings, self.state)
+        for _, _, skipped in self._engine.reports:
+            if skipped is not False:
+                self.param_groups[0]["skipped"] = self.param_groups[0].get("skipped", 0) + skipped
+        return loss
+
+    def last_step(self) -> Dict[str, float]:
+        """What the last step saw, as a flat dict of numbers for whatever logs them:
+
+            increment_norm   |g - m| before the step
+            effective_beta   1 - |m_new - m| / |g - m|: the momentum coefficient of this step
+            clipped_share    the share of the components whose increment was cut
+            non_finite       components of g that were NaN or Inf
+            skipped          1 where the step was left out for them
+
+        With scopes other than global the names begin with that of the group or parameter: "group 1/increment_norm". Values
+        on a device are fetched here, and not before.
+        """
+        return self._engine.last_step()
+
+    @property
+    def skipped(self) -> int:
+        """Steps of scopes that were left out for a gradient that is not finite."""
+        return int(self.param_groups[0].get("skipped", 0))
+
+    def estimate(self, parameter: torch.Tensor) -> Optional[torch.Tensor]:
+        """m of a parameter: the tracked estimate of its gradient. None before its first step."""
+        return self.state[parameter].get("m") if parameter in self.state else None
+
+    def name_parameters(self, module: torch.nn.Module) -> None:
+        """Names for reports and errors; without them it is "parameter 3 of group 1"."""
+        self._engine.names.update((id(w), name) for name, w in module.named_parameters())
+
+    # ---- Saving ----
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Goes on bit for bit where another stopped, with its options. A ValueError, and nothing changes, where the state is
+        of another optimiser, method or model."""
+        for k, (mine, other) in enumerate(zip(self.param_groups, state_dict["param_groups"])):
+            lacking = [name for name in self.defaults if name not in other]
+            if lacking:
+                raise ValueError(f"group {k + 1} of the state has no {lacking[0]}: it is of another optimiser than "
+                                 f"{type(self).__name__}.")
+            lines = [self._settings_of(len(self._settings) + 1, group).line for group in (mine, other)]
+            if lines[0] != lines[1]:
+                raise ValueError(f"group {k + 1} of the state is of the method '{lines[1]}', the optimiser has '{lines[0]}'.")
+        saved = dict(zip((number for group in state_dict["param_groups"] for number in group["params"]),
+                         (w for group in self.param_groups for w in group["params"])))
+        memory = {w: state_dict["state"][number] for number, w in saved.items() if number in state_dict["state"]}
+        for w, state in memory.items():
+            for name in ("m", "v"):
+                if name in state and state[name].shape != w.shape:
+                    raise ValueError(f"the state is of a parameter of shape {tuple(state[name].shape)}, the optimiser has one "
+                                     f"of shape {tuple(w.shape)} in its place.")
+        super().load_state_dict(state_dict)
+        # torch would bring m to the type of the weights; of half precision, it is kept in float. And it is ours alone.
+        for w, state in memory.items():
+            for name in ("m", "v"):
+                if name in state:
+                    self.state[w][name] = state[name].detach().to(w.device, copy=True)
+        self._engine.forget()
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "_settings": [], "_engine": None}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if self.__dict__.get("_engine") is None:
+            self._engine = Engine()
+        self._engine.forget()
+        self._settings = []
+
+
+class MedianSGD(TrackingOptimizer):
+    """m <- online estimator(g), w <- w - lr m.
+
+    method is the name of an online estimator, as in medgrad.Estimator: "vclip" (default; m tracks the geometric median of
+    the gradients, m <- m + min(1, tau/|g - m|) (g - m)), "cclip" (the componentwise median), "momentum" (their mean, damped:
+    m <- beta m + (1 - beta) g with beta = 1/(1 + tau)), "huber", "lp", "sign", ...; medgrad.methods()["online"] lists them.
+    Parameters are given by name: tau=0.1, mu=1.3. Those left out are the registry's.
+
+    start="cold" takes m as 0 before every step: "vclip" becomes gradient clipping, "sign" sign-SGD.
+    weight_decay is part of the gradient, g + weight_decay w, or with decoupled=True beside it, as in AdamW.
+    maximize=True ascends; m still estimates the gradient.
+    scope says what the estimator treats as one vector: "global" (all parameters of all groups), "group" or "tensor".
+    bad_gradient: "robust" (a NaN leaves its component of m as it was, an infinity is clipped like any large value), "skip"
+    (the step of its scope is left out and counted) or "raise" (a ValueError that names the parameter). m and w stay finite.
+
+    Dense float and double tensors on the CPU go through the kernels of the core, with the bits of the C++ optimiser; all
+    else through tensor operations that never wait for a device ("raise" must).
+
+    >>> import torch, medgrad.torch
+    >>> net = torch.nn.Linear(3, 1)
+    >>> optimizer = medgrad.torch.MedianSGD(net.parameters(), lr=0.1, method="vclip", tau=0.5)
+    >>> net(torch.ones(5, 3)).square().mean().backward()
+    >>> optimizer.step()
+    >>> sorted(optimizer.last_step())
+    ['clipped_share', 'effective_beta', 'increment_norm', 'non_finite', 'skipped']
+    """
+
+    def __init__(self, params, lr: float, method: str = "vclip", tau=None, *, start: str = "warm", weight_decay: float = 0.0,
+                 decoupled: bool = False, maximize: bool = False, scope: str = "global", bad_gradient: str = "robust",
+                 **parameters):
+        super().__init__(params, {"lr": lr, "method": method, "tau": tau, "start": start, "weight_decay": weight_decay,
+                                  "decoupled": decoupled, "maximize": maximize, "scope": scope,
+                                  "bad_gradient": bad_gradient, **parameters})
+
+    _OWN = ("params", "lr", "method", "start", *COMMON)
+
+    # What schedulers and users keep in a group beside the options is theirs; what the constructor got is not.
+    def _online(self, group):
+        return online_of(group["method"], {name: value for name, value in group.items() if name not in self._OWN and
+                                           (name in self.defaults or name in PARAMETERS)})
+
+
+class ClippedSGD(TrackingOptimizer):
+    """m <- beta m + (1 - beta) min(1, clip/|g|) g, w <- w - lr m: momentum over clipped gradients (paper, eqn. clipped-sgdm).
+
+    The other options are those of MedianSGD.
+    """
+
+    def __init__(self, params, lr: float, beta: float = 0.9, clip: float = 1.0, *, weight_decay: float = 0.0,
+                 decoupled: bool = False, maximize: bool = False, scope: str = "global", bad_gradient: str = "robust"):
+        super().__init__(params, {"lr": lr, "beta": beta, "clip": clip, "weight_decay": weight_decay, "decoupled": decoupled,
+                                  "maximize": maximize, "scope": scope, "bad_gradient": bad_gradient})
+
+    def _online(self, group):
+        return online_of("clipped-mean", {"beta": group["beta"], "clip": group["clip"]})
+
+
+class MedianAdam(TrackingOptimizer):
+    """Adam whose first moment is any online estimator:
+
+        m <- online estimator(g),   v <- beta2 v + (1 - beta2) g^2,
+        w <- w - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps).
+
+    The default is "cclip" with tau = 0.1. With method="momentum" and tau = 1/0.9 - 1 it is Adam, and with decoupled=True
+    AdamW. beta1 is 1/(1 + tau) for "momentum" where it is left out, and 0 for the others, which have no bias to correct.
+    The other options are those of MedianSGD.
+    """
+
+    def __init__(self, params, lr: float = 1e-3, method: str = "cclip", tau=None, *, beta1: Optional[float] = None,
+                 beta2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.0, decoupled: bool = False,
+                 maximize: bool = False, scope: str = "global", bad_gradient: str = "robust", **parameters):
+        if tau is None and method == "cclip":
+            tau = 0.1
+        super().__init__(params, {"lr": lr, "method": method, "tau": tau, "beta1": beta1, "beta2": beta2, "eps": eps,
+                                  "weight_decay": weight_decay, "decoupled": decoupled, "maximize": maximize, "scope": scope,
+                                  "bad_gradient": bad_gradient, **parameters})
+
+    _OWN = (*MedianSGD._OWN, "beta1", "beta2", "eps")
+    _online = MedianSGD._online
+
+    def _complete(self, settings, group):
+        parts, beta1 = settings.online.parts, group["beta1"]
+        if beta1 is None:
+            squared = parts.get("distance") == "squared"
+            beta1 = 0.0 if not squared else 1 / (1 + parts["tau"]) if parts["step"] == "prox" else max(0.0, 1 - parts["tau"])
+        made = _core.AdaptiveGradient(settings.online, float(beta1), float(group["beta2"]), float(group["eps"]))
+        settings.adaptive = (float(beta1), float(group["beta2"]), float(group["eps"]), made)

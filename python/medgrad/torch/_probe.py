@@ -1,0 +1,97 @@
+"""How noisy are the gradients of a model? Measured at fixed weights."""
+import dataclasses
+from typing import Any, Callable, Dict, Iterable, Optional
+
+import numpy as np
+import torch
+
+from .. import _core
+
+_ENTRIES = 1 << 22  # that the tails of components rest on
+
+
+@dataclasses.dataclass
+class GradientNoise:
+    """gradient_norm   |gbar|, gbar the mean of the batches' gradients g_k
+    errors          |g_k - gbar|, in the order of the batches
+    components      tails of single components around their medians, each divided by its scale, as medgrad.tail_index gives
+                    them; or a sentence that says why there are none (fewer than 20 batches)
+    norms           Hill's estimate for the errors themselves, None below 20 batches
+    """
+    gradient_norm: float
+    errors: np.ndarray
+    components: Any
+    norms: Optional[Dict[str, Any]]
+
+    @property
+    def verdict(self) -> str:
+        """One sentence or two: how large the noise is beside the gradient, and what kind it is."""
+        tails = self.components if isinstance(self.components, str) else self.components["verdict"]
+        return (f"A batch's gradient is off by {_brief(np.median(self.errors))} (median), where the full gradient has norm "
+                f"{_brief(self.gradient_norm)}. Components: {tails}")
+
+
+def _brief(x):
+    return f"{round(float(x), 4)!r}".removesuffix(".0")
+
+
+def probe(model: torch.nn.Module, loss: Callable[[torch.nn.Module, Any], torch.Tensor], batches: Iterable[Any],
+          ) -> GradientNoise:
+    """The noise of the gradients of loss(model, batch) over the batches, at the weights that the model has:
+
+        gbar = (1/K) sum_k g_k,   errors |g_k - gbar|,   and the index alpha of their tails.
+
+    batches is gone through twice (a list, or a data loader without shuffling), as holding all gradients would take K times
+    the model: a model with dropout draws it anew in each, and its noise is part of the errors. Gradients of the model are
+    overwritten and left None. A ValueError for fewer than two batches, and where a gradient is not finite.
+    """
+    parameters = [w for w in model.parameters() if w.requires_grad]
+    if not parameters:
+        raise ValueError("the model has no parameters that require gradients.")
+
+    def gradients():
+        for k, batch in enumerate(batches):
+            for w in parameters:
+                w.grad = None
+            with torch.enable_grad():
+                loss(model, batch).backward()
+            g = torch.cat([torch.zeros(w.numel(), dtype=torch.float64) if w.grad is None else
+                           (w.grad.to_dense() if w.grad.is_sparse else w.grad).detach().to("cpu", torch.float64).reshape(-1)
+                           for w in parameters]).numpy()
+            for w in parameters:
+                w.grad = None
+            if not np.isfinite(g).all():
+                raise ValueError(f"the gradient of batch {k + 1} has a component that is NaN or Inf.")
+            yield g
+
+    mean, count = 0.0, 0
+    for g in gradients():
+        mean, count = mean + g, count + 1
+    if count < 2:
+        raise ValueError("the noise of gradients needs at least two batches.")
+    mean = mean / count
+    stride = max(1, mean.size // max(_ENTRIES // count, 1))
+    errors, rows = [], []
+    for g in gradients():
+        errors.append(np.linalg.norm(g - mean))
+        rows.append(g[::stride].copy())
+    if len(errors) != count:
+        raise ValueError(f"there were {count} batches at first, {len(errors)} the second time; give a list, or something else "
+                         "that can be gone through twice.")
+    errors = np.array(errors)
+    return GradientNoise(float(np.linalg.norm(mean)), errors, _or_sentence(_core.tail_summary_rows, np.stack(rows)),
+                         _or_none(_core.hill_of_right_tail, errors))
+
+
+def _or_sentence(function, x):
+    try:
+        return function(x)
+    except ValueError as told:  # too few batches, or no noise
+        return str(told)
+
+
+def _or_none(function, x):
+    try:
+        return function(x)
+    except ValueError:  # too few, or all alike
+        return None

@@ -1,0 +1,68 @@
+"""The options of a parameter group, checked: the names, ranges and sentences of the registry."""
+import torch
+
+from .. import _core
+
+SCOPES = ("global", "group", "tensor")
+BAD_GRADIENTS = ("robust", "skip", "raise")
+STARTS = ("warm", "cold")
+# What every group has, with its default.
+COMMON = {"weight_decay": 0.0, "decoupled": False, "maximize": False, "scope": "global", "bad_gradient": "robust"}
+# Parameters of online methods, as keyword arguments are spelt.
+PARAMETERS = {parameter["name"].replace("-", "_") for method in _core.methods()["online"]
+              for parameter in method["parameters"]}
+
+
+def one_of(name, value, words):
+    if value not in words:
+        raise ValueError(f"{name} is {value!r}; it must be {', '.join(map(repr, words[:-1]))} or {words[-1]!r}.")
+
+
+def rate(group):
+    """The learning rate; a tensor on a device stays there."""
+    lr = group["lr"]
+    return lr if isinstance(lr, torch.Tensor) and lr.device.type != "cpu" else float(lr)
+
+
+class Settings:
+    """What the options of a group amount to. `key` tells whether they are still the same."""
+
+    def __init__(self, key, group, online):
+        one_of("scope", group["scope"], SCOPES)
+        one_of("bad_gradient", group["bad_gradient"], BAD_GRADIENTS)
+        one_of("start", group.get("start", "warm"), STARTS)
+        lr, decay = rate(group), float(group["weight_decay"])
+        for name, value in (("lr", lr), ("weight_decay", decay)):
+            if not isinstance(value, torch.Tensor) and not 0 <= value < float("inf"):
+                raise ValueError(f"{name} is {value:g}; it must satisfy 0 <= {name} < inf.")
+        self.key = key
+        self.scope = group["scope"]
+        self.bad_gradient = group["bad_gradient"]
+        self.cold = group.get("start", "warm") == "cold"
+        self.online = online
+        self.adaptive = None
+        sign = -1.0 if group["maximize"] else 1.0
+        self.eta = sign * lr
+        self.shrink = 1 - lr * decay if group["decoupled"] else 1.0
+        self.decay = 0.0 if group["decoupled"] else sign * decay
+
+    @property
+    def rates(self):
+        return (float(self.eta), float(self.shrink), self.decay)
+
+    @property
+    def line(self):
+        """Everything about the method but tau: states of equal lines are interchangeable."""
+        line = self.online.line + (" cold" if self.cold else " warm")
+        if self.adaptive is not None:
+            line += f" beta1={self.adaptive[0]!r} beta2={self.adaptive[1]!r} eps={self.adaptive[2]!r}"
+        return line
+
+    @property
+    def same_vector(self):
+        return (self.line, self.online.tau)
+
+
+def online_of(method, parameters):
+    """The method of a text and keyword arguments; those that are None are left to the registry."""
+    return _core.OnlineMethod(method, {name: value for name, value in parameters.items() if value is not None})

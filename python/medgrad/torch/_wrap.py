@@ -1,0 +1,192 @@
+"""A median filter in front of any optimiser."""
+from typing import Any, Callable, Dict, Optional
+
+import torch
+
+from ._engine import Engine
+from ._optim import MedianSGD
+from ._settings import COMMON, Settings, online_of
+
+
+class FilteredOptimizer(torch.optim.Optimizer):
+    """What wrap() returns: the optimiser, which gets m <- online estimator(g) for a gradient.
+
+    Everything an optimiser has goes to the inner one: groups, schedulers, zero_grad, defaults. state_dict() is that of the
+    inner one with the filter's under "filter".
+    """
+
+    def __init__(self, optimizer, options, exclude):
+        # Not Optimizer.__init__, which would make groups of its own.
+        self.__dict__["optimizer"] = optimizer
+        self._options = options
+        self._exclude = exclude
+        self._engine = Engine()
+        self._memory: Dict[torch.Tensor, Dict[str, Any]] = {}
+        self._count = 0
+        self._settings = None
+        self._settings_now()
+
+    def __getattr__(self, name):
+        if name == "optimizer":  # while it is being unpickled
+            raise AttributeError(name)
+        return getattr(self.optimizer, name)
+
+    @property
+    def param_groups(self):
+        return self.optimizer.param_groups
+
+    @property
+    def state(self):
+        return self.optimizer.state
+
+    @property
+    def defaults(self):
+        return self.optimizer.defaults
+
+    @property
+    def tau(self):
+        """tau of the filter; may be set, by a schedule for instance."""
+        return self._settings_now().online.tau
+
+    @tau.setter
+    def tau(self, value):
+        before = self._options
+        self._options = {**before, "tau": value}
+        try:
+            self._settings_now()
+        except Exception:
+            self._options = before
+            raise
+
+    def _settings_now(self):
+        key = tuple(self._options.items())
+        if self._settings is None or self._settings.key != key:
+            options = self._options
+            parameters = {name: value for name, value in options.items() if name not in MedianSGD._OWN}
+            self._settings = Settings(key, {**COMMON, "lr": 0.0, **options}, online_of(options["method"], parameters))
+        return self._settings
+
+    def _groups(self):
+        return [{"params": [w for w in group["params"] if not self._exclude(w)]} for group in self.param_groups]
+
+    @torch.no_grad()
+    def _filter(self):
+        groups = self._groups()
+        for group in groups:
+            for w in group["params"]:
+                self._memory.setdefault(w, {})
+        self._engine.step(groups, [self._settings_now()] * len(groups), self._memory, keeps_w=True)
+        pairs = [(w.grad, self._memory[w]["m"]) for group in groups for w in group["params"] if w.grad is not None]
+        for g, m in pairs:
+            g.copy_(m)
+        self._count += 1
+
+    def step(self, closure: Optional[Callable[[], Any]] = None, *args, **kwargs):
+        """Replaces the gradients by their filtered ones, as clip_grad_norm_ replaces them, and lets the inner optimiser step.
+        With a closure, what it leaves in the gradients is filtered whenever the optimiser calls it."""
+        if closure is None:
+            self._filter()
+            return self.optimizer.step(*args, **kwargs)
+
+        def filtered():
+            loss = closure()
+            self._filter()
+            return loss
+
+        return self.optimizer.step(filtered, *args, **kwargs)
+
+    def last_step(self) -> Dict[str, float]:
+        """What the filter saw in the last step: see MedianSGD.last_step."""
+        return self._engine.last_step()
+
+    def estimate(self, parameter: torch.Tensor) -> Optional[torch.Tensor]:
+        """m of a parameter; None before its first step, and for those that are excluded."""
+        return self._memory.get(parameter, {}).get("m")
+
+    def name_parameters(self, module: torch.nn.Module) -> None:
+        """Names for reports and errors."""
+        self._engine.names.update((id(w), name) for name, w in module.named_parameters())
+
+    def zero_grad(self, *args, **kwargs):
+        self.optimizer.zero_grad(*args, **kwargs)
+
+    def add_param_group(self, param_group):
+        self.optimizer.add_param_group(param_group)
+        self._engine.forget()
+
+    # ---- Saving ----
+
+    def _places(self):
+        return [w for group in self.param_groups for w in group["params"]]
+
+    def state_dict(self):
+        memory = {i: dict(self._memory[w]) for i, w in enumerate(self._places()) if self._memory.get(w)}
+        return {**self.optimizer.state_dict(), "filter": {"state": memory, "options": dict(self._options),
+                                                          "line": self._settings_now().line}}
+
+    def load_state_dict(self, state_dict):
+        saved = state_dict.get("filter")
+        if saved is None:
+            raise ValueError("the state has no filter: it is of an optimiser that was not wrapped.")
+        if saved["line"] != self._settings_now().line:
+            raise ValueError(f"the state is of the method '{saved['line']}', the filter has '{self._settings_now().line}'.")
+        places = self._places()
+        for i, state in saved["state"].items():
+            if i >= len(places) or state["m"].shape != places[i].shape:
+                raise ValueError("the state is of another model: shapes differ.")
+        self.optimizer.load_state_dict({name: value for name, value in state_dict.items() if name != "filter"})
+        places = self._places()
+        self._options = dict(saved["options"])
+        self._memory = {places[i]: {name: x.detach().to(places[i].device, copy=True) if isinstance(x, torch.Tensor) else x
+                                    for name, x in state.items()} for i, state in saved["state"].items()}
+        self._engine.forget()
+
+    def __getstate__(self):
+        return {**self.__dict__, "_engine": None, "_settings": None}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._engine = Engine()
+
+    def __repr__(self):
+        return f"wrap({self.optimizer!r}, {self._settings_now().line!r})"
+
+
+def wrap(optimizer: torch.optim.Optimizer, method: str = "vclip", tau=None, *, exclude=None, start: str = "warm",
+         scope: str = "global", bad_gradient: str = "robust", **parameters) -> FilteredOptimizer:
+    """Puts a median filter in front of any optimiser: it gets m <- online estimator(g) in place of the gradient g.
+
+    method, tau, start, scope, bad_gradient and parameters are those of MedianSGD. exclude: parameters that keep their
+    gradients, as an iterable, or as a function that says whether a parameter is one of them.
+
+    >>> import torch, medgrad.torch
+    >>> net = torch.nn.Linear(3, 1)
+    >>> optimizer = medgrad.torch.wrap(torch.optim.AdamW(net.parameters()), "vclip", tau=0.1, exclude=[net.bias])
+    >>> net(torch.ones(5, 3)).sum().backward()
+    >>> optimizer.step()
+    >>> round(optimizer.last_step()["increment_norm"], 4)   # |(5, 5, 5)|
+    8.6603
+    """
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise TypeError(f"optimizer is {type(optimizer).__name__}; it must be an optimiser of torch.")
+    if bad_gradient == "skip":
+        raise ValueError("bad_gradient is 'skip'; a filter cannot leave out the step of another optimiser: it must be 'robust' "
+                         "or 'raise'.")
+    if exclude is None:
+        excluded = _Among(())
+    elif callable(exclude):
+        excluded = exclude
+    else:
+        excluded = _Among(exclude)
+    options = {"method": method, "tau": tau, "start": start, "scope": scope, "bad_gradient": bad_gradient, **parameters}
+    return FilteredOptimizer(optimizer, options, excluded)
+
+
+class _Among:
+    """Is a parameter one of these? It can be pickled and copied with them."""
+
+    def __init__(self, tensors):
+        self.tensors = list(tensors)
+
+    def __call__(self, w):
+        return any(w is other for other in self.tensors)

@@ -1,0 +1,492 @@
+"""medgrad.torch: optimisers with the bits of the C++ ones and the habits of torch.optim."""
+import copy
+import json
+import multiprocessing
+import pathlib
+import pickle
+import threading
+
+import medgrad
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+import golden_steps  # noqa: E402
+import medgrad.torch as mt  # noqa: E402
+
+GOLDEN = json.loads((pathlib.Path(__file__).parents[1] / "golden/optimizers.json").read_text(encoding="utf-8"))
+METHODS = [method["name"] for method in medgrad.methods()["online"]]
+NEEDS = {"lp": {"p": 3}}
+SHAPES = [(7, 13), (13,), (1,), (3, 5, 11), (0, 4), (), (301,)]
+
+
+def parameters(kind=torch.float64, device="cpu"):
+    torch.manual_seed(1)
+    return [torch.randn(shape, dtype=torch.float64).to(device, kind).requires_grad_() for shape in SHAPES]
+
+
+def set_gradients(params, t):
+    torch.manual_seed(1000 + t)
+    for w in params:
+        w.grad = (torch.randn(w.shape, dtype=torch.float64) * (9 if t % 3 == 2 else 1)).to(w.device, w.dtype)
+
+
+def run(optimizer, params, steps=range(12)):
+    for t in steps:
+        set_gradients(params, t)
+        optimizer.step()
+    return [w.detach().clone() for w in params]
+
+
+def flat(tensors):
+    return np.concatenate([x.detach().numpy().ravel() for x in tensors])
+
+
+def same(a, b):
+    return all(torch.equal(x, y) for x, y in zip(a, b))
+
+
+def near(a, b, tolerance=1e-12):
+    return all(torch.allclose(x.double(), y.double(), rtol=tolerance, atol=tolerance) for x, y in zip(a, b))
+
+
+# ---- The same bits ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: "-".join(str(value) for value in case.values())[:60])
+def test_the_bits_of_cpp(case):
+    assert golden_steps.run(case, GOLDEN["sizes"], GOLDEN["steps"]) == (case["w"], case["m"])
+
+
+@pytest.mark.parametrize("start", ["warm", "cold"])
+@pytest.mark.parametrize("method", METHODS)
+def test_m_is_that_of_the_estimator(method, start):
+    params = parameters()
+    optimizer = mt.MedianSGD(params, 0.1, method, start=start, **NEEDS.get(method, {}))
+    estimator = medgrad.Estimator(method, start=start, **NEEDS.get(method, {}))
+    for t in range(12):
+        set_gradients(params, t)
+        optimizer.step()
+        m = estimator.update(flat([w.grad for w in params]))
+        assert np.array_equal(flat([optimizer.estimate(w) for w in params]), m)
+        seen, expected = optimizer.last_step(), estimator.info
+        assert all(seen[name] == expected[name] for name in
+                   ("increment_norm", "effective_beta", "clipped_share", "non_finite"))
+
+
+# ---- torch.optim in the special cases ---------------------------------------------------------------
+
+MOMENTUM = {"method": "momentum", "tau": 1 / 9}  # beta = 0.9
+
+
+@pytest.mark.parametrize("ours, theirs", [
+    (lambda p: mt.MedianSGD(p, 0.1, **MOMENTUM), lambda p: torch.optim.SGD(p, 0.01, momentum=0.9)),
+    (lambda p: mt.MedianSGD(p, 0.1, **MOMENTUM, weight_decay=0.2), lambda p: torch.optim.SGD(p, 0.01, momentum=0.9, weight_decay=0.2)),
+    (lambda p: mt.MedianSGD(p, 0.1, **MOMENTUM, weight_decay=0.2, maximize=True),
+     lambda p: torch.optim.SGD(p, 0.01, momentum=0.9, weight_decay=0.2, maximize=True)),
+    (lambda p: mt.MedianSGD(p, 0.1, "vclip", tau=1e9, start="cold"), lambda p: torch.optim.SGD(p, 0.1)),
+    (lambda p: mt.ClippedSGD(p, 0.1, beta=0.9, clip=1e9), lambda p: torch.optim.SGD(p, 0.01, momentum=0.9)),
+    (lambda p: mt.MedianAdam(p, 0.1, **MOMENTUM), lambda p: torch.optim.Adam(p, 0.1)),
+    (lambda p: mt.MedianAdam(p, 0.1, **MOMENTUM, weight_decay=0.2), lambda p: torch.optim.Adam(p, 0.1, weight_decay=0.2)),
+    (lambda p: mt.MedianAdam(p, 0.1, **MOMENTUM, weight_decay=0.2, decoupled=True),
+     lambda p: torch.optim.AdamW(p, 0.1, weight_decay=0.2)),
+    (lambda p: mt.MedianAdam(p, 0.1, **MOMENTUM, beta2=0.9, eps=1e-3, maximize=True),
+     lambda p: torch.optim.Adam(p, 0.1, betas=(0.9, 0.9), eps=1e-3, maximize=True)),
+])
+def test_equals_torch_optim(ours, theirs):
+    a, b = parameters(), parameters()
+    assert near(run(ours(a), a), run(theirs(b), b), 1e-11)
+
+
+def test_a_cold_vclip_is_gradient_clipping():
+    a, b = parameters(), parameters()
+    theirs = torch.optim.SGD(b, 0.1)
+    run(mt.MedianSGD(a, 0.1, tau=3.0, start="cold"), a)
+    for t in range(12):
+        set_gradients(b, t)
+        norm = np.linalg.norm(flat([w.grad for w in b]))
+        for w in b:
+            w.grad.mul_(min(1.0, 3.0 / norm))
+        theirs.step()
+    assert near(a, b)
+
+
+# ---- Tensor operations ------------------------------------------------------------------------------
+
+CASES = [lambda p, method=method, **more: mt.MedianSGD(p, 0.1, method, **NEEDS.get(method, {}), **more) for method in METHODS]
+CASES += [lambda p, **more: mt.ClippedSGD(p, 0.1, **more), lambda p, **more: mt.MedianAdam(p, 0.1, "vclip", tau=0.5, **more),
+          lambda p, **more: mt.MedianAdam(p, 0.1, **MOMENTUM, **more)]
+
+
+@pytest.mark.parametrize("bad", ["none", "robust", "skip"])
+@pytest.mark.parametrize("make", CASES)
+def test_operations_agree_with_the_kernels(make, bad, monkeypatch):
+    def steps():
+        params = parameters()
+        optimizer = make(params, weight_decay=0.1, scope="group", **({} if bad == "none" else {"bad_gradient": bad}))
+        seen = []
+        for t in range(8):
+            set_gradients(params, t)
+            if bad != "none" and t in (0, 3):
+                params[0].grad[2, 3], params[6].grad[7] = float("nan"), float("inf")
+            optimizer.step()
+            seen.append(optimizer.last_step())
+        return [w.detach() for w in params], seen, optimizer.skipped
+
+    fused, seen, skipped = steps()
+    monkeypatch.setattr(mt._engine, "is_plain", lambda x: False)
+    plain, plain_seen, plain_skipped = steps()
+    assert near(plain, fused) and all(torch.isfinite(w).all() for w in plain)
+    assert skipped == plain_skipped == (2 if bad == "skip" else 0)
+    for ours, theirs in zip(plain_seen, seen):
+        for name, value in theirs.items():
+            assert ours[name] == pytest.approx(value, rel=1e-9, abs=1e-9), name
+
+
+@pytest.mark.parametrize("bad", ["robust", "skip"])
+@pytest.mark.parametrize("make", [make for make, method in zip(CASES, METHODS + [""] * 3) if method != "lp"])
+def test_a_step_never_waits_for_a_device(make, bad):
+    params = [torch.randn(shape, device="meta", requires_grad=True) for shape in SHAPES]  # there, any value asked for fails
+    optimizer = make(params, weight_decay=0.1, bad_gradient=bad)
+    for _ in range(2):
+        for w in params:
+            w.grad = torch.empty_like(w)
+        optimizer.step()
+    assert optimizer.estimate(params[0]).device.type == "meta"
+    with pytest.raises((NotImplementedError, RuntimeError)):
+        optimizer.last_step()["increment_norm"]
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300, 1e160, 5e-324])
+def test_operations_on_the_edge_of_the_range(scale, monkeypatch):
+    def step():
+        w = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+        w.grad = torch.tensor([3.0, -4.0, 0.0], dtype=torch.float64) * scale
+        optimizer = mt.MedianSGD([w], 1.0, "vclip", tau=scale)
+        optimizer.step()
+        return w.detach().numpy()
+
+    fused = step()
+    monkeypatch.setattr(mt._engine, "is_plain", lambda x: False)
+    assert np.isfinite(fused).all() and np.allclose(step(), fused, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_half_precision_keeps_m_in_float(kind):
+    params = parameters(kind)
+    optimizer = mt.MedianSGD(params, 0.1, "momentum", tau=0.01)
+    run(optimizer, params)
+    assert params[0].dtype == kind and optimizer.estimate(params[0]).dtype == torch.float32
+    other_params = [w.detach().clone().requires_grad_() for w in params]
+    other = mt.MedianSGD(other_params, 0.1, "momentum", tau=0.01)
+    other.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict())))
+    assert torch.equal(other.estimate(other_params[0]), optimizer.estimate(params[0]))
+
+
+def test_layouts():
+    images = torch.randn(4, 3, 5, 5).contiguous(memory_format=torch.channels_last).requires_grad_()
+    strided = torch.randn(6, 8)[:, ::2].detach().requires_grad_()
+    plain = [images.detach().contiguous().clone().requires_grad_(), strided.detach().contiguous().clone().requires_grad_()]
+    for params, one in (([images], [plain[0]]), ([strided], [plain[1]])):
+        g = torch.randn(params[0].shape)
+        ours, theirs = mt.MedianSGD(params, 0.1, "cclip"), mt.MedianSGD(one, 0.1, "cclip")
+        for k in range(3):
+            params[0].grad, one[0].grad = (g * k).clone(), (g * k).clone()
+            ours.step()
+            theirs.step()
+        assert torch.equal(params[0].detach().contiguous(), one[0].detach())  # cclip takes components by themselves
+        assert params[0].stride() != one[0].stride()
+
+
+# ---- Habits of torch.optim --------------------------------------------------------------------------
+
+def test_groups_schedulers_closures_and_gradients_set_to_none():
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    optimizer = mt.MedianSGD([{"params": net[0].parameters(), "lr": 0.2}, {"params": net[2].parameters()}], lr=0.1, tau=0.5)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+    x = torch.randn(16, 4)
+
+    def closure():
+        optimizer.zero_grad(set_to_none=True)
+        loss = net(x).square().mean()
+        loss.backward()
+        return loss
+
+    losses = []
+    for _ in range(3):
+        losses.append(optimizer.step(closure).item())
+        scheduler.step()
+    assert losses[2] < losses[0]
+    assert [group["lr"] for group in optimizer.param_groups] == [0.025, 0.0125]
+    optimizer.zero_grad(set_to_none=True)
+    before = [w.detach().clone() for w in net.parameters()]
+    optimizer.step()  # no gradients: nothing to do
+    assert same(before, list(net.parameters())) and optimizer.last_step() == {}
+    extra = torch.zeros(3, requires_grad=True)
+    optimizer.add_param_group({"params": [extra], "weight_decay": 0.1})
+    extra.grad = torch.ones(3)
+    optimizer.step()
+    assert (extra < 0).all() and len(optimizer.param_groups) == 3
+
+
+def test_gradients_that_come_and_go():
+    a, b = torch.zeros(3, requires_grad=True), torch.zeros(2, requires_grad=True)
+    optimizer = mt.MedianAdam([a, b], 0.1)
+    for t in range(4):
+        a.grad = torch.ones(3)
+        b.grad = torch.ones(2) if t >= 2 else None
+        optimizer.step()
+    assert optimizer.state[a]["step"] == 4 and optimizer.state[b]["step"] == 2
+    assert (b < 0).all()
+
+
+def test_the_weights_may_move():
+    w = torch.zeros(5000, requires_grad=True)
+    optimizer = mt.MedianSGD([w], 1.0, "cclip", tau=1.0)
+    for _ in range(3):
+        w.grad = torch.ones(5000)
+        optimizer.step()
+        w.data = w.data.clone()
+    assert (w == -3).all()
+    w.data = w.data[:7].clone()
+    w.grad = torch.ones(7)
+    with pytest.raises(ValueError, match="changed its shape"):
+        optimizer.step()
+
+
+@pytest.mark.skipif(not hasattr(torch.autograd.graph, "increment_version"), reason="this PyTorch cannot be told")
+def test_autograd_knows_that_weights_were_written():
+    w = torch.ones(3, requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward(retain_graph=True)
+    mt.MedianSGD([w], 0.1).step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.skipif(not hasattr(torch.optim.Optimizer, "register_step_post_hook"), reason="this PyTorch has no hooks of steps")
+def test_hooks():
+    called = []
+    params = parameters()
+    optimizer = mt.MedianSGD(params, 0.1)
+    optimizer.register_step_pre_hook(lambda *_: called.append("before"))
+    optimizer.register_step_post_hook(lambda *_: called.append("after"))
+    run(optimizer, params, range(1))
+    assert called == ["before", "after"]
+
+
+def _go_on(made):
+    optimizer, params = made
+    return run(optimizer, params, range(6, 12))
+
+
+def _load_and_go_on(state, weights):
+    params = [w.clone().requires_grad_() for w in weights]
+    optimizer = mt.MedianAdam(params, 0.5, "huber", tau=0.3, mu=2.0)
+    optimizer.load_state_dict(state)
+    return [w.numpy() for w in run(optimizer, params, range(6, 12))]
+
+
+@pytest.mark.parametrize("how", ["pickle", "deepcopy", "fresh process"])
+def test_goes_on_bit_for_bit(how):
+    def make():
+        params = parameters()
+        return mt.MedianAdam(params, 0.1, "huber", tau=0.3, mu=2.0, weight_decay=0.1), params
+
+    whole = make()
+    expected = run(*whole)
+    half = make()
+    run(*half, range(6))
+    if how == "fresh process":
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            state = pickle.loads(pickle.dumps(half[0].state_dict()))
+            found = [torch.from_numpy(w) for w in pool.apply(_load_and_go_on, (state, [w.detach() for w in half[1]]))]
+    else:
+        found = _go_on(pickle.loads(pickle.dumps(half)) if how == "pickle" else copy.deepcopy(half))
+        assert not same(found, half[1])  # the original stays where it was
+    assert same(found, expected)
+
+
+def test_a_state_is_not_shared():
+    params = parameters()
+    optimizer = mt.MedianSGD(params, 0.1)
+    run(optimizer, params, range(2))
+    state = optimizer.state_dict()
+    other = mt.MedianSGD(params, 0.1)
+    other.load_state_dict(state)
+    before = optimizer.estimate(params[0]).clone()
+    run(other, params, range(2, 4))
+    assert torch.equal(optimizer.estimate(params[0]), before)
+
+
+@pytest.mark.parametrize("other, sentence", [
+    (lambda p: mt.MedianSGD(p, 0.1, "cclip"), "is of the method"),
+    (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), "it is of another optimiser than MedianSGD"),
+    (lambda p: mt.MedianSGD([w.detach()[:1].clone().requires_grad_() for w in p if w.dim()], 0.1),
+     "the state is of a parameter of shape"),
+])
+def test_a_state_of_another_optimiser_is_refused(other, sentence):
+    params = parameters()
+    theirs = other(params)
+    mine = mt.MedianSGD(params, 0.1, "vclip")
+    for group in theirs.param_groups:
+        set_gradients(group["params"], 0)
+    theirs.step()
+    with pytest.raises(ValueError, match=sentence):
+        mine.load_state_dict(theirs.state_dict())
+    assert len(mine.state) == 0
+
+
+def test_gradients_that_are_not_finite():
+    net = torch.nn.Linear(3, 2)
+    for bad in ("skip", "raise"):
+        optimizer = mt.MedianSGD(net.parameters(), 0.1, bad_gradient=bad, scope="tensor")
+        optimizer.name_parameters(net)
+        before = [w.detach().clone() for w in net.parameters()]
+        net.weight.grad, net.bias.grad = torch.ones(2, 3), torch.tensor([1.0, float("nan")])
+        if bad == "skip":
+            optimizer.step()
+            assert optimizer.skipped == 1 and optimizer.last_step()["bias/skipped"] == 1
+            assert torch.equal(net.bias, before[1]) and not torch.equal(net.weight, before[0])
+        else:
+            with pytest.raises(ValueError, match="the gradient of bias or its weights have a component that is NaN or Inf"):
+                optimizer.step()
+            assert same(before, list(net.parameters()))
+
+
+@pytest.mark.parametrize("call, kind, sentence", [
+    (lambda p: mt.MedianSGD(p, -1), ValueError, "lr is -1; it must satisfy 0 <= lr < inf."),
+    (lambda p: mt.MedianSGD(p, 0.1, tau=0), ValueError, "tau is 0; it must satisfy 0 < tau < inf"),
+    (lambda p: mt.MedianSGD(p, 0.1, "vlcip"), ValueError, "Did you mean 'vclip'?"),
+    (lambda p: mt.MedianSGD(p, 0.1, nesterov=True), ValueError, "nesterov is not a parameter of vclip"),
+    (lambda p: mt.MedianSGD(p, 0.1, scope="all"), ValueError, "scope is 'all'; it must be 'global', 'group' or 'tensor'."),
+    (lambda p: mt.MedianSGD(p, 0.1, bad_gradient="drop"), ValueError, "bad_gradient is 'drop'"),
+    (lambda p: mt.ClippedSGD(p, 0.1, beta=1.0), ValueError, "beta is 1"),
+    (lambda p: mt.MedianAdam(p, beta2=2), ValueError, "beta2 is 2"),
+    (lambda p: mt.MedianSGD([{"params": p[:1], "tau": 2.0}, {"params": p[1:]}], 0.1).step(), ValueError, "need the same method"),
+    (lambda p: mt.MedianSGD([], 0.1), ValueError, "empty parameter list"),
+    (lambda p: mt.wrap(p), TypeError, "must be an optimiser of torch"),
+    (lambda p: mt.wrap(torch.optim.SGD(p, 0.1), bad_gradient="skip"), ValueError, "cannot leave out"),
+])
+def test_mistakes(call, kind, sentence):
+    with pytest.raises(kind) as told:
+        call(parameters())
+    assert sentence in str(told.value)
+
+
+def test_sparse_gradients_are_refused():
+    embedding = torch.nn.Embedding(10, 3, sparse=True)
+    embedding(torch.tensor([1, 2])).sum().backward()
+    with pytest.raises(ValueError, match="parameter 1 of group 1 has a sparse gradient"):
+        mt.MedianSGD(embedding.parameters(), 0.1).step()
+
+
+def test_threads_each_with_an_optimiser():
+    def work(out):
+        w = torch.zeros(50_000, requires_grad=True)
+        optimizer = mt.MedianSGD([w], 0.1, tau=0.5)
+        for t in range(10):
+            w.grad = torch.full((50_000,), float(t % 3))
+            optimizer.step()
+        out.append(w.detach())
+
+    results = []
+    workers = [threading.Thread(target=work, args=(results,)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(results) == 3 and same(results[:1] * 2, results[1:])
+
+
+# ---- A filter before another optimiser --------------------------------------------------------------
+
+def test_wrap_filters_and_keeps_what_is_excluded():
+    a, b = parameters(), parameters()
+    wrapped = mt.wrap(torch.optim.SGD(a, 0.1), "vclip", tau=0.5, exclude=[a[1], a[3]])
+    by_hand = torch.optim.SGD(b, 0.1)
+    estimator = medgrad.Estimator("vclip", tau=0.5)
+    filtered = [i for i in range(len(SHAPES)) if i not in (1, 3)]
+    for t in range(6):
+        set_gradients(a, t)
+        set_gradients(b, t)
+        wrapped.step()
+        m = estimator.update(flat([b[i].grad for i in filtered])).copy()
+        for i in filtered:
+            b[i].grad = torch.from_numpy(m[:b[i].numel()].copy()).reshape(b[i].shape)
+            m = m[b[i].numel():]
+        by_hand.step()
+    assert same([w.detach() for w in a], [w.detach() for w in b])
+    assert wrapped.last_step()["increment_norm"] > 0 and wrapped.estimate(a[1]) is None
+    assert same([wrapped.estimate(a[0])], [a[0].grad])
+
+
+@pytest.mark.parametrize("how", ["state_dict", "pickle", "deepcopy"])
+def test_a_wrapped_optimiser_goes_on(how):
+    def make():
+        params = parameters()
+        return mt.wrap(torch.optim.AdamW(params, 0.1), "cclip", tau=0.2), params
+
+    whole = make()
+    expected = run(*whole)
+    half = make()
+    run(*half, range(6))
+    if how == "state_dict":
+        other, params = make()
+        for w, value in zip(params, half[1]):
+            w.data.copy_(value)
+        other.load_state_dict(copy.deepcopy(half[0].state_dict()))
+        half = other, params
+    elif how == "pickle":
+        half = pickle.loads(pickle.dumps(half))
+    else:
+        half = copy.deepcopy(half)
+    assert same(run(*half, range(6, 12)), expected)
+
+
+def test_wrapped_optimisers_have_schedulers_and_closures():
+    params = parameters()
+    optimizer = mt.wrap(torch.optim.Adam(params, 0.1), "vclip", tau=0.5)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = sum((w * w).sum() for w in params)
+        loss.backward()
+        return loss
+
+    first = optimizer.step(closure).item()
+    scheduler.step()
+    assert optimizer.step(closure).item() < first
+    assert optimizer.param_groups[0]["lr"] == 0.05 and isinstance(optimizer, torch.optim.Optimizer)
+    optimizer.tau = 0.25
+    assert optimizer.tau == 0.25
+    with pytest.raises(ValueError, match="tau is -1"):
+        optimizer.tau = -1
+    with pytest.raises(ValueError, match="was not wrapped"):
+        optimizer.load_state_dict(torch.optim.Adam(params, 0.1).state_dict())
+
+
+# ---- How noisy gradients are ------------------------------------------------------------------------
+
+def test_probe_tells_heavy_tails():
+    net = torch.nn.Linear(20, 1, bias=False)
+    x = torch.eye(20)
+
+    def loss(model, noise):
+        return (model(x).squeeze() * (noise + 1)).sum()  # the gradient is 1 + noise
+
+    cauchy = medgrad.Stable(1.0).rvs((200, 20), seed=1, dtype=np.float32)
+    noise = mt.probe(net, loss, list(torch.from_numpy(cauchy)))
+    errors = np.linalg.norm(cauchy - cauchy.mean(axis=0), axis=1)
+    assert np.allclose(noise.errors, errors, rtol=1e-5)
+    assert abs(noise.gradient_norm - np.linalg.norm(1 + cauchy.mean(axis=0))) < 1e-3
+    assert 0.85 < noise.components["quantiles"]["alpha"] < 1.15  # 4000 entries: a standard error below 0.03
+    assert "median-type" in noise.verdict and net.weight.grad is None
+    few = mt.probe(net, loss, list(torch.from_numpy(cauchy[:3])))
+    assert isinstance(few.components, str) and few.norms is None
+    with pytest.raises(ValueError, match="at least two batches"):
+        mt.probe(net, loss, [torch.zeros(20)])
+    with pytest.raises(ValueError, match="batch 2 has a component that is NaN or Inf"):
+        mt.probe(net, loss, [torch.zeros(20), torch.full((20,), float("nan"))])
+    with pytest.raises(ValueError, match="gone through twice"):
+        mt.probe(net, loss, iter([torch.zeros(20), torch.ones(20)]))
