@@ -6,7 +6,6 @@
 #include <limits>
 #include <string>
 
-#include "core/sample/plan.h"
 #include "core/sample_helpers.h"
 #include "medgrad/error.h"
 #include "medgrad/registry.h"
@@ -258,50 +257,6 @@ TEST(CenteredClippingRule, OnceIsTheClippedMean) {
                          run<double>(SampleClippedMean{clip}, data, options).m),
                 1e-14);
     }
-  }
-}
-
-// ---- Plans in parts -----------------------------------------------------------------------------
-
-// Whoever adds up the runs of inner products of different columns, and carries the plan out on
-// columns of their own, has the bits of one place.
-TEST(Plans, CanBeCarriedOutInParts) {
-  using estimators::Input;
-  const std::size_t n = 7, d = 50000;
-  Matrix<double> data = normal<double>(n, d, 12);
-  for (std::size_t j = 0; j < d; ++j) data(4, j) *= 1e3;
-  const auto slice = [&](std::size_t begin, std::size_t end) {
-    Input<double> in;
-    in.n = n;
-    in.d = end - begin;
-    in.rows.resize(n);
-    for (std::size_t i = 0; i < n; ++i) in.rows[i] = &data.x[i * d + begin];
-    in.weights.assign(n, 1.0);
-    in.total = n;
-    return in;
-  };
-  for (const char* const text :
-       {"krum", "caf", "nnm+median", "arc+bucketing+trimmed-mean", "centered-clipping"}) {
-    SCOPED_TRACE(text);
-    const Rule rule = make_rule(text);
-    const std::vector<double> want = run<double>(rule, data).m;
-    const bool origin = estimators::needs_origin(rule);
-    const std::size_t points = n + (origin ? 1 : 0);
-    const estimators::GramRuns runs(points, d);
-    ASSERT_GE(runs.count, 2u);
-    const std::size_t pairs = points * (points + 1) / 2;
-    std::vector<double> sums(runs.count * pairs);
-    for (std::size_t run = 0; run < runs.count; ++run) {
-      (void)estimators::sum_runs<double>(slice(runs.begin(run), runs.end(run)), runs, run, run + 1,
-                                         origin, nullptr, {}, &sums[run * pairs]);
-    }
-    const auto plan =
-        estimators::make_plan(rule, n, estimators::add_up(points, origin, runs, sums, {}), {}, 0);
-    std::vector<double> got(d);
-    for (std::size_t begin = 0, end = 1; begin < d; begin = end, end = std::min(d, 3 * end + 5))
-      (void)estimators::carry_out<double>(plan, slice(begin, end),
-                                          std::span(got).subspan(begin, end - begin));
-    EXPECT_EQ(got, want);
   }
 }
 

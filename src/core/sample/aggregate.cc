@@ -20,18 +20,7 @@ estimators::Input<T> checked(const Rule& rule, const Rows<T>& rows, std::span<T>
   const std::size_t n = rows.n(), d = rows.d();
   if (n == 0) throw Error("There are no rows; an estimate needs at least one.");
   validate(rule, n);
-  if (out.size() != d) {
-    throw Error("The result has room for " + std::to_string(out.size()) +
-                " entries; the rows have " + std::to_string(d) + ".");
-  }
-  if (!options.center.empty() && options.center.size() != d) {
-    throw Error("The centre has " + std::to_string(options.center.size()) +
-                " entries; the rows have " + std::to_string(d) + ".");
-  }
-  for (std::size_t j = 0; j < options.center.size(); ++j) {
-    if (!std::isfinite(options.center[j]))
-      throw Error("Entry " + std::to_string(j + 1) + " of the centre is not finite.");
-  }
+  estimators::check_lengths<T>(d, out, options.center);
   estimators::Input<T> input;
   input.n = n;
   input.d = d;
@@ -41,14 +30,40 @@ estimators::Input<T> checked(const Rule& rule, const Rows<T>& rows, std::span<T>
   input.policy = options.non_finite;
   input.pool = options.pool;
   input.objective = options.objective;
+  estimators::set_weights(input, rule, options.weights);
+  if (rule.before.empty() && estimators::ignores_order(rule.method)) estimators::sort_rows(input);
+  return input;
+}
+
+}  // namespace
+
+template <Real T>
+void estimators::check_lengths(std::size_t d, std::span<const T> out, std::span<const T> center) {
+  if (out.size() != d) {
+    throw Error("The result has room for " + std::to_string(out.size()) +
+                " entries; the rows have " + std::to_string(d) + ".");
+  }
+  if (!center.empty() && center.size() != d) {
+    throw Error("The centre has " + std::to_string(center.size()) + " entries; the rows have " +
+                std::to_string(d) + ".");
+  }
+  for (std::size_t j = 0; j < center.size(); ++j) {
+    if (!std::isfinite(center[j]))
+      throw Error("Entry " + std::to_string(j + 1) + " of the centre is not finite.");
+  }
+}
+
+template <Real T>
+void estimators::set_weights(Input<T>& input, const Rule& rule, std::span<const double> weights) {
+  const std::size_t n = input.n;
   input.weights.assign(n, 1.0);
-  if (!options.weights.empty()) {
+  if (!weights.empty()) {
     if (!takes_weights(rule)) throw Error("This estimator takes no weights.");
-    if (options.weights.size() != n) {
-      throw Error("There are " + std::to_string(options.weights.size()) + " weights for " +
+    if (weights.size() != n) {
+      throw Error("There are " + std::to_string(weights.size()) + " weights for " +
                   std::to_string(n) + " rows.");
     }
-    input.weights.assign(options.weights.begin(), options.weights.end());
+    input.weights.assign(weights.begin(), weights.end());
     input.weighted = true;
   }
   for (std::size_t i = 0; i < n; ++i) {
@@ -58,12 +73,15 @@ estimators::Input<T> checked(const Rule& rule, const Rows<T>& rows, std::span<T>
                   "; weights must be positive and finite.");
     }
   }
-  estimators::normalise_weights(input);
-  if (rule.before.empty() && estimators::ignores_order(rule.method)) estimators::sort_rows(input);
-  return input;
+  normalise_weights(input);
 }
 
-}  // namespace
+template void estimators::check_lengths(std::size_t, std::span<const float>,
+                                        std::span<const float>);
+template void estimators::check_lengths(std::size_t, std::span<const double>,
+                                        std::span<const double>);
+template void estimators::set_weights(Input<float>&, const Rule&, std::span<const double>);
+template void estimators::set_weights(Input<double>&, const Rule&, std::span<const double>);
 
 bool estimators::ignores_order(const SampleMethod& method) {
   const LpMedian* const lp = std::get_if<LpMedian>(&method);

@@ -121,11 +121,12 @@ double l1_distances(const Input<T>& input, const Block<T>& block, const T* m, do
 template <Real T>
 double l1_objective(const Input<T>& input, std::span<const T> m) {
   for (const int exponent : {0, 200}) {
-    std::vector<double> parts(chunks_for(input.d).count);
+    std::vector<double> parts(chunks_of(input).count);
     for_each_block(input, m.data(),
                    [&](std::size_t c, Block<T>& block, std::size_t begin, std::size_t) {
                      parts[c] += l1_distances(input, block, &m[begin], std::ldexp(1.0, -exponent));
                    });
+    share(input, parts.data(), 1);
     const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
     if (std::isfinite(sum)) return std::ldexp(sum, exponent + input.weight_exponent);
   }

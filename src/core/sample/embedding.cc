@@ -190,6 +190,7 @@ Embedding embed_by_gram(const Input<T>& input, const T* centre, double mu) {
 
 template <Real T>
 Embedding embed_directly(const Input<T>& input, const T* centre, double mu) {
+  need_all_columns(input);
   Embedding e;
   const std::size_t n = e.n = input.n, d = e.k = input.d;
   const std::vector<T> medians =

@@ -45,7 +45,7 @@ template <Real T>
 template <Real T>
 [[nodiscard]] bool by_gram(const Input<T>& input) {
   constexpr std::size_t kMostRows = 1024;
-  return input.d > input.n && input.n <= kMostRows;
+  return input.whole() > input.n && input.n <= kMostRows;
 }
 template <Real T>
 [[nodiscard]] Embedding embed(const Input<T>& input, const T* centre, double mu = 0) {

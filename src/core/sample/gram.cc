@@ -17,18 +17,27 @@ constexpr std::size_t kKeptLanes = 32;
 
 }  // namespace
 
-// As many as have room for their sums in 64 MiB.
+// Few rows: chunk by chunk. Many: some 32 runs, but no more than have room for their sums in 64
+// MiB, and none of less than two blocks.
 GramRuns::GramRuns(std::size_t points, std::size_t columns)
-    : d(columns),
-      blocks((columns + kBlock - 1) / kBlock),
-      slots(points <= kKeptLanes ? kLanes : 1) {
-  const std::size_t bytes = pair_index(points, 0) * slots * sizeof(double);
-  count = std::clamp<std::size_t>((std::size_t{64} << 20) / bytes, 1, 32);
-  count = std::min(count, points <= kKeptLanes ? (blocks + 63) / 64 : (blocks + 1) / 2);
+    : chunks(chunks_for(columns)), slots(points <= kKeptLanes ? kLanes : 1) {
+  if (points > kKeptLanes) {
+    const std::size_t bytes = pair_index(points, 0) * sizeof(double);
+    const std::size_t most = std::clamp<std::size_t>((std::size_t{64} << 20) / bytes, 1, 32);
+    while ((chunks.count + group - 1) / group > most) group *= 2;
+    const std::size_t blocks = (std::min(chunks.size, columns) + kBlock - 1) / kBlock;
+    if (chunks.count > 0)
+      pieces =
+          std::clamp<std::size_t>(most / chunks.count, 1, std::max<std::size_t>(1, blocks / 2));
+  }
+  count = (chunks.count + group - 1) / group * pieces;
 }
 
 std::size_t GramRuns::begin(std::size_t run) const {
-  return count == 0 ? 0 : std::min(run * blocks / count * kBlock, d);
+  if (run >= count) return chunks.n;
+  const std::size_t chunk = run / pieces * group, begin = chunks.begin(chunk);
+  const std::size_t blocks = (chunks.end(chunk) - begin + kBlock - 1) / kBlock;
+  return begin + run % pieces * blocks / pieces * kBlock;
 }
 
 template <Real T>
@@ -43,24 +52,28 @@ std::vector<T> column_medians(const Input<T>& input) {
 }
 
 template <Real T>
-Count sum_runs(const Input<T>& input, const GramRuns& runs, std::size_t first, std::size_t last,
-               bool origin, const T* centre, const Scales& scales, double* sums) {
+Count sum_runs(const Input<T>& input, const GramRuns& runs, bool origin, const T* centre,
+               const Scales& scales, double* sums) {
   const std::size_t points = input.n + (origin ? 1 : 0), pairs = pair_index(points, 0);
   const std::size_t padded =
       (points + kernels::kGramRows - 1) / kernels::kGramRows * kernels::kGramRows;
-  const std::size_t start = runs.begin(first), width = block_width(input.d);
+  const std::size_t width = block_width(input.whole()), chunks = chunks_here(input);
+  const std::size_t here = (chunks + runs.group - 1) / runs.group * runs.pieces;
   const ColumnMedian<T> column_median(input.n);
-  SmallVector<Count, 2> seen(last - first);
-  for_each(input.pool, last - first, [&](std::size_t at) {
+  SmallVector<Count, 2> seen(here);
+  for_each(input.pool, here, [&](std::size_t at) {
+    const ChunkHere chunk = chunk_here(input, at / runs.pieces * runs.group);
+    const std::size_t run = chunk.number / runs.group * runs.pieces + at % runs.pieces;
     Block<T> block(input);
-    double* const to = sums + at * pairs;
+    double* const to = sums + run * pairs;
     SmallVector<double, 256> tile(padded * width), lanes(runs.slots == 1 ? 0 : pairs * kLanes);
     SmallVector<const T*, 16> rows(points);
     T medians[kBlock];
     const T zero[kBlock] = {};
     std::fill_n(to, pairs, 0.0);
-    const std::size_t end = runs.end(first + at) - start;
-    for (std::size_t begin = runs.begin(first + at) - start; begin < end; begin += kBlock) {
+    const std::size_t first = chunk.begin + runs.begin(run) - runs.chunks.begin(chunk.number);
+    const std::size_t end = first + runs.end(run) - runs.begin(run);
+    for (std::size_t begin = first; begin < end; begin += kBlock) {
       block.load(begin, std::min(begin + kBlock, end));
       const T* const c = centre == nullptr ? medians : centre + begin;
       if (centre == nullptr) column_median(block.rows(), block.count(), medians, block.scratch());
@@ -78,6 +91,7 @@ Count sum_runs(const Input<T>& input, const GramRuns& runs, std::size_t first, s
       to[p] = kernels::sum_lanes(lanes.data() + p * kLanes);
     seen[at] = block.seen();
   });
+  share(input, sums, runs.pieces * pairs, runs.group);
   Count all;
   for (const Count& one : seen) all += one;
   return all;
@@ -86,10 +100,10 @@ Count sum_runs(const Input<T>& input, const GramRuns& runs, std::size_t first, s
 template <Real T>
 GramMatrix gram_matrix(const Input<T>& input, const T* centre, const Scales& scales) {
   const std::size_t pairs = pair_index(input.n, 0);
-  const GramRuns runs(input.n, input.d);
+  const GramRuns runs(input.n, input.whole());
   SmallVector<double, 256> sums(runs.count * pairs);
   GramMatrix gram;
-  gram.seen = sum_runs(input, runs, 0, runs.count, false, centre, scales, sums.data());
+  gram.seen = sum_runs(input, runs, false, centre, scales, sums.data());
   gram.g.assign(pairs, 0.0);
   for (std::size_t run = 0; run < runs.count; ++run) {
     for (std::size_t p = 0; p < pairs; ++p) gram.g[p] += sums[run * pairs + p];
@@ -99,10 +113,10 @@ GramMatrix gram_matrix(const Input<T>& input, const T* centre, const Scales& sca
 
 template std::vector<float> column_medians(const Input<float>&);
 template std::vector<double> column_medians(const Input<double>&);
-template Count sum_runs(const Input<float>&, const GramRuns&, std::size_t, std::size_t, bool,
-                        const float*, const Scales&, double*);
-template Count sum_runs(const Input<double>&, const GramRuns&, std::size_t, std::size_t, bool,
-                        const double*, const Scales&, double*);
+template Count sum_runs(const Input<float>&, const GramRuns&, bool, const float*, const Scales&,
+                        double*);
+template Count sum_runs(const Input<double>&, const GramRuns&, bool, const double*, const Scales&,
+                        double*);
 template GramMatrix gram_matrix(const Input<float>&, const float*, const Scales&);
 template GramMatrix gram_matrix(const Input<double>&, const double*, const Scales&);
 

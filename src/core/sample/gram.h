@@ -30,24 +30,25 @@ struct GramMatrix {
 template <Real T>
 [[nodiscard]] GramMatrix gram_matrix(const Input<T>& input, const T* centre, const Scales& scales);
 
-// The same in parts, which may be in different places: the columns are cut into runs whose number
-// depends on the number of points and d alone, and sums over runs are added in their order. Whoever
-// adds up all of them has the bits of gram_matrix.
+// How columns are cut for it: into runs, whose number depends on the number of points and d alone.
+// Sums over runs are added in their order. A run is a chunk (thread_pool.h), or several, or a part
+// of one: whoever has whole chunks, `group` of them at a time, has whole runs.
 struct GramRuns {
-  std::size_t d, blocks, count;
+  Chunks chunks;
+  std::size_t group = 1;   // chunks of a run
+  std::size_t pieces = 1;  // runs of a chunk; one of the two is 1
+  std::size_t count;
   std::size_t slots;  // doubles for each pair while a run is summed up
   GramRuns(std::size_t points, std::size_t d);
   [[nodiscard]] std::size_t begin(std::size_t run) const;  // its first column
   [[nodiscard]] std::size_t end(std::size_t run) const { return begin(run + 1); }
 };
 
-// sums[(run - first) * pairs + pair] for the runs [first, last), pairs by kernels::pair_index.
-// `input` and `centre` have the columns from begin(first) on. With `origin` there is one more point
-// after the rows: the centre of the input, 0 where it has none.
+// sums[run * pairs + pair] for all runs, pairs by kernels::pair_index. With `origin` there is one
+// more point after the rows: the centre of the input, 0 where it has none.
 template <Real T>
-[[nodiscard]] Count sum_runs(const Input<T>& input, const GramRuns& runs, std::size_t first,
-                             std::size_t last, bool origin, const T* centre, const Scales& scales,
-                             double* sums);
+[[nodiscard]] Count sum_runs(const Input<T>& input, const GramRuns& runs, bool origin,
+                             const T* centre, const Scales& scales, double* sums);
 
 // The componentwise median of the rows, missing entries left out.
 template <Real T>

@@ -16,12 +16,17 @@ Scales scales_around(const Input<T>& input, const std::vector<T>& medians, bool 
   std::vector<double> largest =
       largest_entries(input, medians.data(), static_cast<const T*>(nullptr));
   if (origin) {
-    double most = 0;
-    for (std::size_t j = 0; j < input.d; ++j) {
-      const double o = input.center.empty() ? 0.0 : static_cast<double>(input.center[j]);
-      most = std::max(most, std::abs(o - static_cast<double>(medians[j])));
+    std::vector<double> parts(chunks_of(input).count);
+    for (std::size_t k = 0; k < chunks_here(input); ++k) {
+      const ChunkHere chunk = chunk_here(input, k);
+      double& most = parts[chunk.number];
+      for (std::size_t j = chunk.begin; j < chunk.end; ++j) {
+        const double o = input.center.empty() ? 0.0 : static_cast<double>(input.center[j]);
+        most = std::max(most, std::abs(o - static_cast<double>(medians[j])));
+      }
     }
-    largest.push_back(most);
+    share(input, parts.data(), 1);
+    largest.push_back(parts.empty() ? 0.0 : *std::max_element(parts.begin(), parts.end()));
   }
   return scales_for(largest);
 }
@@ -59,17 +64,16 @@ Gram add_up(std::size_t points, bool origin, const GramRuns& runs, std::span<con
 template <Real T>
 Gram gram_of(const Input<T>& input, bool origin) {
   const std::size_t points = input.n + (origin ? 1 : 0);
-  const GramRuns runs(points, input.d);
+  const GramRuns runs(points, input.whole());
   std::vector<double> sums(runs.count * pair_index(points, 0));
-  Count seen =
-      sum_runs(input, runs, 0, runs.count, origin, static_cast<const T*>(nullptr), {}, sums.data());
+  Count seen = sum_runs(input, runs, origin, static_cast<const T*>(nullptr), {}, sums.data());
   Gram gram = add_up(points, origin, runs, sums, {});
   bool safe = true;
   for (std::size_t i = 0; i < points; ++i) safe = safe && safe_square(gram.row(i)[i]);
   if (!safe) {
     const std::vector<T> medians = column_medians(input);
     const Scales scales = scales_around(input, medians, origin);
-    seen = sum_runs(input, runs, 0, runs.count, origin, medians.data(), scales, sums.data());
+    seen = sum_runs(input, runs, origin, medians.data(), scales, sums.data());
     gram = add_up(points, origin, runs, sums, scales);
   }
   gram.seen = seen;

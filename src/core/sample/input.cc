@@ -14,9 +14,8 @@
 #include "medgrad/error.h"
 
 namespace medgrad::estimators {
-namespace {
 
-[[noreturn]] void reject(std::size_t row, std::size_t column, double value) {
+void reject_entry(std::size_t row, std::size_t column, double value) {
   const char* const what = std::isnan(value) ? "not a number" : value > 0 ? "inf" : "-inf";
   throw NonFiniteInput(
       "The entry in row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1) +
@@ -24,6 +23,14 @@ namespace {
           "; entries must be finite unless the policy for non-finite ones is robust.",
       column, row);
 }
+
+void fail_unobserved(std::size_t column) {
+  throw NoObservation("Column " + std::to_string(column + 1) +
+                          " has no observation: it is not a number in every row.",
+                      column);
+}
+
+namespace {
 
 template <Real T>
 std::uint64_t bits_of(T x) {
@@ -110,6 +117,34 @@ void sort_from(std::span<Numbered<T>> rows, std::size_t j, std::size_t d) {
   }
 }
 
+// Where columns are in different places, no place can compare two rows by itself. Each numbers the
+// rows of its chunks in their order there, equal ones alike, and those numbers are compared.
+template <Real T>
+void sort_in_parts(std::span<Numbered<T>> rows, const Input<T>& input) {
+  const std::size_t n = rows.size(), count = chunks_of(input).count;
+  std::vector<std::uint32_t> classes(count * n);
+  for_each(input.pool, chunks_here(input), [&](std::size_t k) {
+    const ChunkHere chunk = chunk_here(input, k);
+    std::vector<Numbered<T>> here(rows.begin(), rows.end());
+    for (Numbered<T>& one : here) one.weight = 0;
+    sort_from(std::span(here), chunk.begin, chunk.end);
+    std::uint32_t* const to = classes.data() + chunk.number * n;
+    for (std::size_t i = 1; i < n; ++i) {
+      const std::span<const Numbered<T>> two(here.data() + i - 1, 2);
+      const bool same = first_difference(two, chunk.begin, chunk.end) == chunk.end;
+      to[here[i].number] = to[here[i - 1].number] + (same ? 0 : 1);
+    }
+  });
+  share(input, classes.data(), n);
+  std::sort(rows.begin(), rows.end(), [&](const Numbered<T>& a, const Numbered<T>& b) {
+    for (std::size_t c = 0; c < count; ++c) {
+      const std::uint32_t x = classes[c * n + a.number], y = classes[c * n + b.number];
+      if (x != y) return x < y;
+    }
+    return a.weight < b.weight || (a.weight == b.weight && a.number < b.number);
+  });
+}
+
 }  // namespace
 
 template <Real T>
@@ -126,7 +161,11 @@ template <Real T>
 void sort_rows(Input<T>& input) {
   SmallVector<Numbered<T>, 16> rows(input.n);
   for (std::size_t i = 0; i < input.n; ++i) rows[i] = {0, input.rows[i], input.weights[i], i};
-  sort_from(std::span(rows.data(), input.n), 0, input.d);
+  if (input.part == nullptr) {
+    sort_from(std::span(rows.data(), input.n), 0, input.d);
+  } else {
+    sort_in_parts(std::span(rows.data(), input.n), input);
+  }
   input.order.resize(input.n);
   for (std::size_t i = 0; i < input.n; ++i) {
     input.rows[i] = rows[i].row;
@@ -135,7 +174,7 @@ void sort_rows(Input<T>& input) {
   }
   // Many short rows, read in an order like this, would be as many misses of the cache in each pass.
   constexpr std::size_t kManyRows = 4096, kShort = 32;
-  if (input.n >= kManyRows && input.d <= kShort) {
+  if (input.n >= kManyRows && input.whole() <= kShort) {
     input.copy.resize(input.n * input.d);
     for (std::size_t i = 0; i < input.n; ++i) {
       std::copy_n(input.rows[i], input.d, input.copy.data() + i * input.d);
@@ -203,7 +242,7 @@ void Block<T>::reject_column(std::size_t j) const {
     first = number;
     place = i;
   }
-  reject(first, j, static_cast<double>(input_->rows[place][j]));
+  reject_entry(first, j, static_cast<double>(input_->rows[place][j]));
 }
 
 template <Real T>
@@ -221,11 +260,7 @@ void Block<T>::clean(std::size_t begin, std::size_t end, const T* fill) {
       }
       if (!std::isnan(x)) scratch_[observed++] = clamp_to_finite(x);
     }
-    if (observed == 0) {
-      throw NoObservation("Column " + std::to_string(j + 1) +
-                              " has no observation: it is not a number in every row.",
-                          j);
-    }
+    if (observed == 0) fail_unobserved(j);
     const T missing =
         fill != nullptr ? fill[j - begin] : median_of(std::span<T>(scratch_).first(observed));
     for (std::size_t i = 0; i < n; ++i) {

@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "core/sample/part.h"
 #include "core/small_vector.h"
 #include "kernels/simd.h"
 #include "medgrad/sample.h"
@@ -45,14 +47,74 @@ struct Input {
   std::span<const T> center;
   NonFinite policy = NonFinite::reject;
   ThreadPool* pool = nullptr;
+  const Part* part = nullptr;  // where d columns are not all: what the estimate is a part of
+
+  // The length of the whole rows.
+  [[nodiscard]] std::size_t whole() const { return part == nullptr ? d : part->whole().n; }
 };
+
+// The chunks of the whole rows; those that are here.
+template <Real T>
+[[nodiscard]] Chunks chunks_of(const Input<T>& input) {
+  return chunks_for(input.whole());
+}
+template <Real T>
+[[nodiscard]] std::size_t chunks_here(const Input<T>& input) {
+  return input.part == nullptr ? chunks_for(input.d).count : input.part->chunks().size();
+}
+// The k-th of them: its number among all, and its columns among those that are here.
+struct ChunkHere {
+  std::size_t number, begin, end;
+};
+template <Real T>
+[[nodiscard]] ChunkHere chunk_here(const Input<T>& input, std::size_t k) {
+  const Chunks chunks = chunks_of(input);
+  const std::size_t c = input.part == nullptr ? k : input.part->chunks()[k];
+  const std::size_t begin = input.part == nullptr ? chunks.begin(c) : input.part->begin(k);
+  return {c, begin, begin + chunks.end(c) - chunks.begin(c)};
+}
+// Where columns are in different places: completes what is known chunk by chunk. `parts` has `each`
+// values for every chunk (every `group` chunks) of the whole.
+template <Real T, class V>
+void share(const Input<T>& input, V* parts, std::size_t each, std::size_t group = 1) {
+  static_assert(std::is_trivially_copyable_v<V>);
+  if (input.part != nullptr && each > 0)
+    input.part->share(reinterpret_cast<std::byte*>(parts), each * sizeof(V), group);
+}
+// The same for one value that is known where the first chunk is.
+template <Real T, class V>
+void share_first(const Input<T>& input, V& value) {
+  if (input.part == nullptr) return;
+  std::vector<V> parts(chunks_of(input).count, value);
+  share(input, parts.data(), 1);
+  value = parts.front();
+}
+// Refuses to work on a part.
+template <Real T>
+void need_all_columns(const Input<T>& input) {
+  if (input.part != nullptr) throw NotInParts();
+}
+
+// n rows of one matrix, without weights.
+template <Real T>
+[[nodiscard]] Input<T> unweighted(std::size_t n, std::size_t d, const T* rows, std::size_t stride) {
+  Input<T> input;
+  input.n = n;
+  input.d = d;
+  input.rows.resize(n);
+  for (std::size_t i = 0; i < n; ++i) input.rows[i] = rows + i * stride;
+  input.weights.assign(n, 1.0);
+  input.total = static_cast<double>(n);
+  return input;
+}
 
 // Divides the weights by a power of two and adds them up.
 template <Real T>
 void normalise_weights(Input<T>& input);
 
-// Puts the rows into an order that depends on their contents and weights alone. Whatever follows
-// does not depend on the order in which they came, to the bit.
+// Puts the rows into an order that depends on their contents and weights alone: that of their
+// columns, the first one first. Whatever follows does not depend on the order in which they came,
+// to the bit.
 template <Real T>
 void sort_rows(Input<T>& input);
 
@@ -131,27 +193,32 @@ class Block {
   Count seen_;
 };
 
+// NonFiniteInput and NoObservation, for rows and columns counted from 0.
+[[noreturn]] void reject_entry(std::size_t row, std::size_t column, double value);
+[[noreturn]] void fail_unobserved(std::size_t column);
+
 // The median of m > 0 values, which are reordered; even m: the midpoint of the two middle ones.
 template <Real T>
 [[nodiscard]] T median_of(std::span<T> values);
 
-// Runs body(c, walk) for every chunk c, chunks in parallel; walk(task) calls task(block, begin,
-// end) for the blocks of that chunk in order. Returns what was not finite. `fill` (length d, or
-// null) as in Block::load.
+// Runs body(c, walk) for every chunk c that is here, chunks in parallel; walk(task) calls
+// task(block, begin, end) for the blocks of that chunk in order. Returns what was not finite.
+// `fill` (length d, or null) as in Block::load. What is summed up by c has to be shared.
 template <Real T, class Body>
 Count for_each_chunk(const Input<T>& input, const T* fill, Body&& body) {
-  const Chunks chunks = chunks_for(input.d);
-  SmallVector<Count, 2> seen(chunks.count);
-  for_each(input.pool, chunks.count, [&](std::size_t c) {
+  const std::size_t here = chunks_here(input);
+  SmallVector<Count, 2> seen(here);
+  for_each(input.pool, here, [&](std::size_t k) {
+    const ChunkHere chunk = chunk_here(input, k);
     Block<T> block(input);
-    body(c, [&](auto&& task) {
-      for (std::size_t begin = chunks.begin(c); begin < chunks.end(c); begin += kBlock) {
-        const std::size_t end = begin + kBlock < chunks.end(c) ? begin + kBlock : chunks.end(c);
+    body(chunk.number, [&](auto&& task) {
+      for (std::size_t begin = chunk.begin; begin < chunk.end; begin += kBlock) {
+        const std::size_t end = begin + kBlock < chunk.end ? begin + kBlock : chunk.end;
         block.load(begin, end, fill == nullptr ? nullptr : fill + begin);
         task(block, begin, end);
       }
     });
-    seen[c] = block.seen();
+    seen[k] = block.seen();
   });
   Count all;
   for (const Count& one : seen) all += one;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -79,14 +80,14 @@ bool surely_no_line(const Input<T>& input) {
   return false;
 }
 
-// The column in which the rows are farthest apart.
+// The column in which the rows are farthest apart; counted here, in its chunk.
 struct Widest {
   double width = -1;
-  std::size_t column = 0;
+  std::size_t column = 0, chunk = 0;
 };
 template <Real T>
 Widest widest_column(const Input<T>& input) {
-  std::vector<Widest> parts(chunks_for(input.d).count);
+  std::vector<Widest> parts(chunks_of(input).count);
   for_each_block(input, static_cast<const T*>(nullptr),
                  [&](std::size_t c, Block<T>& block, std::size_t begin, std::size_t) {
                    for (std::size_t j = 0; j < block.count(); ++j) {
@@ -95,9 +96,10 @@ Widest widest_column(const Input<T>& input) {
                        low = std::min(low, static_cast<double>(block.rows()[i][j]));
                        high = std::max(high, static_cast<double>(block.rows()[i][j]));
                      }
-                     if (high - low > parts[c].width) parts[c] = {high - low, begin + j};
+                     if (high - low > parts[c].width) parts[c] = {high - low, begin + j, c};
                    }
                  });
+  share(input, parts.data(), 1);
   Widest widest;
   for (const Widest& part : parts) widest = part.width > widest.width ? part : widest;
   return widest;
@@ -119,7 +121,26 @@ bool on_a_line(const Input<T>& input, const std::vector<double>& x, std::size_t 
                      if (missed) off = true;
                    }
                  });
-  return !off;
+  if (input.part == nullptr) return !off;
+  std::vector<std::uint8_t> parts(chunks_of(input).count, off ? 1 : 0);
+  share(input, parts.data(), 1);
+  return std::find(parts.begin(), parts.end(), 1) == parts.end();
+}
+
+// The entries of column j of a chunk, cleaned, wherever it is.
+template <Real T>
+std::vector<double> entries_of(const Input<T>& input, std::size_t chunk, std::size_t j) {
+  const std::size_t n = input.n;
+  std::vector<double> parts(input.part == nullptr ? n : chunks_of(input).count * n);
+  double* const x = parts.data() + (input.part == nullptr ? 0 : chunk * n);
+  if (input.part == nullptr ||
+      std::binary_search(input.part->chunks().begin(), input.part->chunks().end(), chunk)) {
+    Block<T> block(input);
+    block.load(j, j + 1);
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(block.rows()[i][0]);
+  }
+  share(input, parts.data(), n);
+  return {x, x + n};
 }
 
 }  // namespace
@@ -164,15 +185,16 @@ Middle weighted_middle(std::span<const Weighted> sorted) {
 template <Real T>
 std::optional<Middle> median_on_line(const Input<T>& input) {
   const std::size_t n = input.n;
-  if (input.d == 0 || surely_no_line(input)) return std::nullopt;
+  if (input.whole() == 0) return std::nullopt;
+  std::uint8_t no_line = 0;
+  if (chunks_here(input) > 0 && chunk_here(input, 0).number == 0) no_line = surely_no_line(input);
+  share_first(input, no_line);
+  if (no_line != 0) return std::nullopt;
   const Widest widest = widest_column(input);
   if (widest.width == 0) return Middle{0, 0};  // all rows are the same
-  Block<T> block(input);
-  block.load(widest.column, widest.column + 1);
-  std::vector<double> x(n);
-  for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(block.rows()[i][0]);
+  const std::vector<double> x = entries_of(input, widest.chunk, widest.column);
   const auto [low, high] = std::minmax_element(x.begin(), x.end());
-  if (n > 2 && input.d > 1 &&
+  if (n > 2 && input.whole() > 1 &&
       !on_a_line(input, x, static_cast<std::size_t>(low - x.begin()),
                  static_cast<std::size_t>(high - x.begin()), std::isfinite(widest.width) ? 1 : 0.5))
     return std::nullopt;

@@ -126,6 +126,7 @@ SampleInfo lp_median(const LpMedian& method, const Input<T>& input, std::span<T>
   if (method.p == 1) return median(input, out);
   if (method.p == 2)
     return geometric_median(GeometricMedian{method.tolerance, method.max_iterations}, input, out);
+  need_all_columns(input);
   if (method.p == kInfinity) return minimax_median(input, out);
   return general_lp(method, input, out);
 }

@@ -6,6 +6,7 @@
 
 #include "core/sample/estimators.h"
 #include "core/sample/norms.h"
+#include "core/sample/plan.h"
 #include "kernels/columns.h"
 #include "kernels/gram.h"
 #include "kernels/simd.h"
@@ -119,12 +120,14 @@ SampleInfo median_of_means(std::size_t blocks, double p, const Input<T>& input, 
                        }
                      });
   // A column that is missing in a whole run of rows is missing in that mean.
-  const Rows<T> rows(means.data(), blocks, input.d);
-  SampleOptions<T> options;
-  options.non_finite = NonFinite::robust;
-  options.pool = input.pool;
-  options.objective = input.objective;
-  SampleInfo info = aggregate<T>(LpMedian{.p = p}, rows, out, options);
+  Input<T> of_means = unweighted<T>(blocks, input.d, means.data(), input.d);
+  of_means.policy = NonFinite::robust;
+  of_means.pool = input.pool;
+  of_means.part = input.part;
+  of_means.objective = input.objective;
+  const LpMedian median{.p = p};
+  if (ignores_order(median)) sort_rows(of_means);
+  SampleInfo info = median.estimate(of_means, out);
   info.nan = seen.nan;
   info.inf = seen.inf;
   return info;

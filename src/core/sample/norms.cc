@@ -26,7 +26,7 @@ bool safe_square(double sum) { return sum > 1e-250 && sum < 1e250; }
 
 template <Real T>
 std::vector<double> largest_entries(const Input<T>& input, const T* centre, const T* fill) {
-  const std::size_t n = input.n, chunks = chunks_for(input.d).count;
+  const std::size_t n = input.n, chunks = chunks_of(input).count;
   std::vector<double> parts(chunks * n);
   for_each_chunk(input, fill, [&](std::size_t c, auto&& walk) {
     double* const most = parts.data() + c * n;
@@ -39,6 +39,7 @@ std::vector<double> largest_entries(const Input<T>& input, const T* centre, cons
       }
     });
   });
+  share(input, parts.data(), n);
   std::vector<double> largest(n);
   for (std::size_t c = 0; c < chunks; ++c) {
     for (std::size_t i = 0; i < n; ++i) largest[i] = std::max(largest[i], parts[c * n + i]);
@@ -51,7 +52,7 @@ namespace {
 template <Real T>
 std::vector<double> squared_norms(const Input<T>& input, const T* centre, const T* fill,
                                   const Scales& scales, Count& seen) {
-  const std::size_t n = input.n, chunks = chunks_for(input.d).count;
+  const std::size_t n = input.n, chunks = chunks_of(input).count;
   std::vector<double> parts(chunks * n);
   seen = for_each_chunk(input, fill, [&](std::size_t c, auto&& walk) {
     std::vector<double> lanes(n * kernels::kLanes);
@@ -63,6 +64,7 @@ std::vector<double> squared_norms(const Input<T>& input, const T* centre, const 
     for (std::size_t i = 0; i < n; ++i)
       parts[c * n + i] = kernels::sum_lanes(lanes.data() + i * kernels::kLanes);
   });
+  share(input, parts.data(), n);
   std::vector<double> sums(n);
   for (std::size_t c = 0; c < chunks; ++c) {
     for (std::size_t i = 0; i < n; ++i) sums[i] += parts[c * n + i];

@@ -136,19 +136,6 @@ Count write_result(const RulePlan& plan, const Input<T>& input, std::span<T> out
   });
 }
 
-// The mixed rows by themselves, as input of an estimator.
-template <Real T>
-Input<T> input_of(std::size_t n, std::size_t d, const T* rows, std::size_t stride) {
-  Input<T> mixed;
-  mixed.n = n;
-  mixed.d = d;
-  mixed.rows.resize(n);
-  for (std::size_t i = 0; i < n; ++i) mixed.rows[i] = rows + i * stride;
-  mixed.weights.assign(n, 1.0);
-  mixed.total = static_cast<double>(n);
-  return mixed;
-}
-
 template <Real T, class M>
 SampleInfo estimate_by_component(const M& method, const RulePlan& plan, const Input<T>& input,
                                  std::span<T> out) {
@@ -171,7 +158,7 @@ SampleInfo estimate_by_component(const M& method, const RulePlan& plan, const In
         for (std::size_t i = 0; i < n; ++i)
           combiner.write(plan.rows[i], block.count(), tile.data() + i * width + (at - begin));
       }
-      (void)method.estimate(input_of<T>(n, end - begin, tile.data(), width),
+      (void)method.estimate(unweighted<T>(n, end - begin, tile.data(), width),
                             out.subspan(begin, end - begin));
     }
     seen[c] = block.seen();
@@ -190,9 +177,10 @@ SampleInfo estimate_copied(const M& method, const RulePlan& plan, const Input<T>
                            std::span<T> out) {
   Count seen;
   const std::vector<T> copy = mixed_rows(plan, input, seen);
-  Input<T> mixed = input_of<T>(plan.rows.size(), input.d, copy.data(), input.d);
+  Input<T> mixed = unweighted<T>(plan.rows.size(), input.d, copy.data(), input.d);
   mixed.center = input.center;
   mixed.pool = input.pool;
+  mixed.part = input.part;
   mixed.objective = input.objective;
   if (ignores_order(SampleMethod(method))) sort_rows(mixed);
   SampleInfo info = method.estimate(mixed, out);
@@ -203,6 +191,10 @@ SampleInfo estimate_copied(const M& method, const RulePlan& plan, const Input<T>
 }
 
 }  // namespace
+
+bool by_component(const SampleMethod& method) {
+  return std::visit([]<class M>(const M&) { return kByComponent<M>; }, method);
+}
 
 bool needs_gram(const Rule& rule) {
   const bool mixing = std::any_of(rule.before.begin(), rule.before.end(), [](const auto& part) {

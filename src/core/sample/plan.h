@@ -4,9 +4,9 @@
 //     data -> Gram -> Points -> (mixing)* -> Plan -> result
 //
 // The first and the last step read the data; what is between knows nothing but inner products. So
-// parts of the data can be in different places: inner products are added up (inner_products.h),
-// everyone makes the same plan, and carries it out on the columns that are theirs, with the same
-// bits as if all were in one place.
+// parts of the data can be in different places (part.h): inner products are added up
+// (inner_products.h), everyone makes the same plan, and carries it out on the columns that are
+// theirs, with the same bits as if all were in one place.
 #pragma once
 
 #include <cstddef>
@@ -135,6 +135,9 @@ struct RulePlan {
   std::vector<double> cut;  // factors by which rows were clipped, if they were
 };
 
+// Does it take every component by itself?
+[[nodiscard]] bool by_component(const SampleMethod& method);
+
 // Does the rule need inner products, and the origin among the points?
 [[nodiscard]] bool needs_gram(const Rule& rule);
 [[nodiscard]] bool needs_origin(const Rule& rule);
@@ -156,10 +159,25 @@ template <Real T>
 template <Real T>
 [[nodiscard]] std::vector<T> mixed_rows(const RulePlan& plan, const Input<T>& input, Count& seen);
 
-// What became of every row of the input, in the caller's order, once `out` is the result.
+// The parts that rows have in the result: weight and kept of RowReport, in the order of the input.
+struct Shares {
+  std::vector<double> weight, kept;
+};
+template <Real T>
+[[nodiscard]] Shares row_shares(const RulePlan& plan, const Input<T>& input,
+                                std::span<const T> out);
+
+// What became of every row of the input, in the caller's order, once `out` is the result. Where the
+// input is a part, so are the counts of what is not finite.
 template <Real T>
 [[nodiscard]] std::vector<RowReport> report_rows(const RulePlan& plan, const Input<T>& input,
                                                  std::span<const T> out);
+
+// What aggregate() checks and prepares: the lengths of result and centre, weights. Throw Error.
+template <Real T>
+void check_lengths(std::size_t d, std::span<const T> out, std::span<const T> center);
+template <Real T>
+void set_weights(Input<T>& input, const Rule& rule, std::span<const double> weights);
 
 // All of it.
 template <Real T>

@@ -12,11 +12,6 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Shares of rows, and in how many components they have one.
-struct Shares {
-  std::vector<double> weight, kept;
-};
-
 // |x_i - c| for the rows of the input; missing entries count as c.
 template <Real T>
 std::vector<double> distances_to(const Input<T>& input, const T* c) {
@@ -79,6 +74,7 @@ void share_column(const MeaMed& rule, Column& c) {
 // Sums over columns, chunk by chunk.
 template <Real T, class M>
 Shares share_columns(const M& method, const Input<T>& input) {
+  need_all_columns(input);
   const std::size_t n = input.n;
   const Chunks chunks = chunks_for(input.d);
   std::vector<double> sums(chunks.count * 2 * n);
@@ -183,8 +179,10 @@ double coefficient(const Combination& c, std::size_t k) {
   return c.scales.empty() ? c.coefficients[k] : c.coefficients[k] * c.scales[k];
 }
 
+}  // namespace
+
 template <Real T>
-Shares all_shares(const RulePlan& plan, const Input<T>& input, std::span<const T> out) {
+Shares row_shares(const RulePlan& plan, const Input<T>& input, std::span<const T> out) {
   const std::size_t n = input.n;
   const auto visit = [&](const Input<T>& rows) {
     return std::visit([&](const auto& method) { return shares_of(method, rows, out); },
@@ -195,15 +193,10 @@ Shares all_shares(const RulePlan& plan, const Input<T>& input, std::span<const T
   if (!plan.done) {
     Count seen;
     const std::vector<T> copy = mixed_rows(plan, input, seen);
-    Input<T> mixed;
-    mixed.n = plan.rows.size();
-    mixed.d = input.d;
-    mixed.rows.resize(mixed.n);
-    for (std::size_t i = 0; i < mixed.n; ++i) mixed.rows[i] = copy.data() + i * input.d;
-    mixed.weights.assign(mixed.n, 1.0);
-    mixed.total = static_cast<double>(mixed.n);
+    Input<T> mixed = unweighted<T>(plan.rows.size(), input.d, copy.data(), input.d);
     mixed.center = input.center;
     mixed.pool = input.pool;
+    mixed.part = input.part;
     of_mixed = visit(mixed).weight;
   }
   Shares all{std::vector<double>(n), std::vector<double>(n)};
@@ -215,14 +208,12 @@ Shares all_shares(const RulePlan& plan, const Input<T>& input, std::span<const T
   return all;
 }
 
-}  // namespace
-
 template <Real T>
 std::vector<RowReport> report_rows(const RulePlan& plan, const Input<T>& input,
                                    std::span<const T> out) {
   const std::size_t n = input.n;
   const std::vector<double> r = distances_to(input, out.data());
-  const Shares shares = all_shares(plan, input, out);
+  const Shares shares = row_shares(plan, input, out);
   std::vector<RowReport> report(n);
   for (std::size_t i = 0; i < n; ++i) {
     RowReport& one = report[input.order.empty() ? i : input.order[i]];
@@ -241,6 +232,8 @@ std::vector<RowReport> report_rows(const RulePlan& plan, const Input<T>& input,
   return report;
 }
 
+template Shares row_shares(const RulePlan&, const Input<float>&, std::span<const float>);
+template Shares row_shares(const RulePlan&, const Input<double>&, std::span<const double>);
 template std::vector<RowReport> report_rows(const RulePlan&, const Input<float>&,
                                             std::span<const float>);
 template std::vector<RowReport> report_rows(const RulePlan&, const Input<double>&,

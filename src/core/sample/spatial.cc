@@ -74,7 +74,7 @@ double objective_of(const Input<T>& input, std::span<const double> lengths, doub
 template <Real T>
 Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolution& solution,
                       double mu, std::span<T> out) {
-  const std::size_t n = input.n, chunks = chunks_for(input.d).count, slots = n + 1;
+  const std::size_t n = input.n, chunks = chunks_of(input).count, slots = n + 1;
   const double* const scales = e.scales.empty() ? nullptr : e.scales.data();
   SmallVector<double, 32> parts(chunks * slots);
   auto coefficients = solution.coefficients;
@@ -95,6 +95,7 @@ Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolu
     for (std::size_t i = 0; i < slots; ++i)
       parts[c * slots + i] = kernels::sum_lanes(lanes.data() + i * kLanes);
   });
+  share(input, parts.data(), slots);
   SmallVector<double, 32> sums(slots);
   for (std::size_t c = 0; c < chunks; ++c) {
     for (std::size_t i = 0; i < slots; ++i) sums[i] += parts[c * slots + i];
@@ -192,7 +193,7 @@ Located solve_rows(const Input<T>& input, const T* centre, double mu, double tol
   }
   // The Gram matrix sees no angles below 1e-8, which is all there is next to a line.
   constexpr std::size_t kAffordable = std::size_t{1} << 24;
-  if (at.e.centre.empty() && input.n * input.d <= kAffordable &&
+  if (at.e.centre.empty() && input.n * input.whole() <= kAffordable &&
       gap_near_line(at.e.points, at.e.k, input.weights))
     at.e = embed_directly<T>(input, centre, mu);
   at.solution = solve({at.e.n, at.e.k, at.e.points, input.weights, threshold_of(mu, at.e),

@@ -1,0 +1,297 @@
+// The way of one aggregation: announcements, pieces out, the rule on the columns that are here,
+// results back, and what all have seen of each other.
+#include "medgrad/dist/aggregate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "core/sample/plan.h"
+#include "dist/deal.h"
+#include "dist/flow.h"
+#include "dist/shared_part.h"
+#include "dist/watch.h"
+#include "dist/wire.h"
+
+namespace medgrad::dist {
+namespace {
+
+using estimators::Input;
+using estimators::RulePlan;
+
+constexpr std::array<std::string_view, 2> kTopologies = {"sharded", "server"};
+
+// Can every column be worked on as soon as it is there?
+bool column_by_column(const Rule& rule) {
+  return estimators::by_component(rule.method) && !estimators::needs_gram(rule);
+}
+
+// Estimators that work where all columns are, and nowhere else.
+bool needs_one_place(const Rule& rule) {
+  const auto general = [](double p) { return p != 1 && p != 2; };
+  if (const auto* lp = std::get_if<LpMedian>(&rule.method)) return general(lp->p);
+  if (const auto* means = std::get_if<MedianOfMeans>(&rule.method)) return general(means->p);
+  return false;
+}
+
+// A digest of everything beside the vectors that has a say in the result.
+template <Real T>
+std::uint64_t digest(const Rule& rule, const Options<T>& options) {
+  const std::string text = fmt::format("{}; {} {} {}", describe(rule), name(options.topology),
+                                       options.server, static_cast<int>(options.non_finite));
+  std::uint64_t sums[3] = {checksum(std::as_bytes(std::span(text))),
+                           checksum(std::as_bytes(options.weights)),
+                           checksum(std::as_bytes(options.center))};
+  return checksum(std::as_bytes(std::span(sums)));
+}
+
+template <Real T>
+class Round {
+ public:
+  Round(Communicator& group, const Rule& rule, std::span<const T> mine, std::span<T> out,
+        const Options<T>& options)
+      : group_(group), rule_(rule), mine_(mine), out_(out), options_(options) {
+    template_.n = workers();
+    estimators::set_weights(template_, rule, options.weights);
+    template_.policy = NonFinite::robust;  // what is not allowed is found before
+    template_.pool = options.pool;
+  }
+
+  SampleInfo run() {
+    const bool columns = column_by_column(rule_);
+    const std::size_t d = mine_.size();
+    if (options_.topology == Topology::server || needs_one_place(rule_)) return in_one_place();
+    const std::size_t cell = columns ? estimators::kBlock : SharedPart::cell(workers(), d);
+    const Deal deal = Deal::evenly(d, cell, group_.size());
+    if (columns) return by_columns(deal, std::nullopt);
+    try {
+      return by_rows(deal);
+    } catch (const estimators::NotInParts&) {
+      return in_one_place();
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t workers() const { return static_cast<std::size_t>(group_.size()); }
+  [[nodiscard]] std::size_t me() const { return static_cast<std::size_t>(group_.rank()); }
+
+  std::vector<Announcement> announce_all(const Deal& deal) {
+    Announcement about;
+    about.subject = {.type = sizeof(T),
+                     .length = mine_.size(),
+                     .step = options_.step,
+                     .rule = digest(rule_, options_)};
+    about.seconds = options_.seconds;
+    about.word = options_.word;
+    std::vector<Announcement> heard = announce(group_, deal, about, mine_);
+    if (options_.report != nullptr) {
+      options_.report->assign(workers(), {});
+      for (std::size_t i = 0; i < workers(); ++i) {
+        (*options_.report)[i].seconds = heard[i].seconds;
+        (*options_.report)[i].word = heard[i].word;
+      }
+    }
+    return heard;
+  }
+
+  // Columns that are here, the row of each worker `stride` after the last.
+  Input<T> input_of(const T* rows, std::size_t d, std::size_t stride) const {
+    Input<T> input = template_;
+    input.d = d;
+    input.rows.resize(input.n);
+    for (std::size_t i = 0; i < input.n; ++i) input.rows[i] = rows + i * stride;
+    return input;
+  }
+
+  // Rules that take every column by itself. `only`: whoever has all columns, if one has.
+  SampleInfo by_columns(const Deal& deal, std::optional<int> only) {
+    const RulePlan plan =
+        estimators::make_plan(rule_, workers(), {}, template_.weights, options_.step);
+    const std::vector<Announcement> announced = announce_all(deal);
+    Watch<T> watch(workers(), options_.non_finite, deal.pieces());
+    Flow<T> flow(group_, deal, mine_, out_);
+    LargeVector<T> result;
+    SampleInfo info;
+    for (std::size_t k = 0; k < deal.pieces(); ++k) {
+      const std::size_t d = deal.length(k, me());
+      const std::span<T> rows = flow.next();
+      result.resize(d);
+      watch.inspect(rows, deal.begin(k, me()), k, announced);
+      if (d > 0) {
+        const Input<T> input = input_of(rows.data(), d, d);
+        info = estimators::carry_out(plan, input, std::span<T>(result));
+        if (options_.report != nullptr) watch.compare(plan, input, std::span<const T>(result));
+      }
+      flow.reply(result);
+    }
+    flow.finish();
+    watch.note(info);
+    return watch.conclude(group_, only.value_or(0), options_.report, true);
+  }
+
+  // The columns of this rank, of all workers.
+  LargeVector<T> receive(const Deal& deal, Flow<T>& flow, Watch<T>& watch,
+                         std::span<const Announcement> announced) {
+    const std::size_t d = deal.columns_of(me());
+    LargeVector<T> rows(workers() * d);
+    for (std::size_t k = 0, at = 0; k < deal.pieces(); ++k) {
+      const std::size_t length = deal.length(k, me());
+      const std::span<T> piece = flow.next();
+      watch.inspect(piece, deal.begin(k, me()), k, announced);
+      for (std::size_t i = 0; i < workers(); ++i)
+        std::copy_n(piece.data() + i * length, length, rows.data() + i * d + at);
+      at += length;
+    }
+    return rows;
+  }
+
+  // Rules on whole rows, on the columns that are here; with `part` the others have the rest.
+  SampleInfo estimate(Input<T>& input, std::span<T> result, Watch<T>& watch) {
+    if (rule_.before.empty() && estimators::ignores_order(rule_.method))
+      estimators::sort_rows(input);
+    estimators::Gram gram;
+    if (estimators::needs_gram(rule_))
+      gram = estimators::gram_of(input, estimators::needs_origin(rule_));
+    const RulePlan plan =
+        estimators::make_plan(rule_, input.n, std::move(gram), input.weights, options_.step);
+    const SampleInfo info = estimators::carry_out(plan, input, result);
+    if (options_.report == nullptr) return info;
+    if (estimators::by_component(rule_.method)) {
+      watch.compare(plan, input, result);
+      cut_ = plan.cut;
+    } else {
+      rows_ = estimators::report_rows<T>(plan, input, result);
+    }
+    return info;
+  }
+
+  void reply(const Deal& deal, Flow<T>& flow, std::span<const T> result) {
+    for (std::size_t k = 0, at = 0; k < deal.pieces(); ++k) {
+      flow.reply(result.subspan(at, deal.length(k, me())));
+      at += deal.length(k, me());
+    }
+    flow.finish();
+  }
+
+  // The columns of the centre that are here.
+  std::vector<T> center_here(const Deal& deal) const {
+    std::vector<T> here;
+    for (std::size_t k = 0; k < deal.pieces() && !options_.center.empty(); ++k) {
+      const auto columns = options_.center.subspan(deal.begin(k, me()), deal.length(k, me()));
+      here.insert(here.end(), columns.begin(), columns.end());
+    }
+    return here;
+  }
+
+  SampleInfo by_rows(const Deal& deal) {
+    const std::vector<Announcement> announced = announce_all(deal);
+    Watch<T> watch(workers(), options_.non_finite, deal.pieces());
+    Flow<T> flow(group_, deal, mine_, out_);
+    const LargeVector<T> rows = receive(deal, flow, watch, announced);
+    const std::size_t d = deal.columns_of(me());
+    const std::vector<T> center = center_here(deal);
+    const SharedPart part(group_, deal, mine_.size());
+    Input<T> input = input_of(rows.data(), d, d);
+    input.center = center;
+    input.part = &part;
+    LargeVector<T> result(d);
+    watch.note(estimate(input, result, watch));
+    reply(deal, flow, result);
+    return conclude(watch, 0);
+  }
+
+  SampleInfo in_one_place() {
+    const int place = options_.topology == Topology::server ? options_.server : 0;
+    const Deal deal = Deal::all_to(place, mine_.size(), estimators::kBlock, group_.size());
+    if (column_by_column(rule_)) return by_columns(deal, place);
+    const std::vector<Announcement> announced = announce_all(deal);
+    Watch<T> watch(workers(), options_.non_finite, deal.pieces());
+    Flow<T> flow(group_, deal, mine_, out_);
+    const LargeVector<T> rows = receive(deal, flow, watch, announced);
+    LargeVector<T> result(deal.columns_of(me()));
+    if (group_.rank() == place) {
+      Input<T> input = input_of(rows.data(), mine_.size(), mine_.size());
+      input.center = options_.center;
+      watch.note(estimate(input, result, watch));
+    }
+    reply(deal, flow, result);
+    if (options_.report != nullptr) tell_rows(place);
+    return conclude(watch, place);
+  }
+
+  // The one who knows tells the others what became of the rows.
+  void tell_rows(int place) {
+    struct Told {
+      RowReport row;
+      double cut;
+    };
+    const std::size_t n = workers();
+    std::vector<Told> mine(n), all(n * n);
+    for (std::size_t i = 0; i < n; ++i)
+      mine[i] = {i < rows_.size() ? rows_[i] : RowReport(), i < cut_.size() ? cut_[i] : 1.0};
+    group_.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+    rows_.resize(n);
+    cut_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const Told& told = all[static_cast<std::size_t>(place) * n + i];
+      rows_[i] = told.row;
+      cut_[i] = told.cut;
+    }
+  }
+
+  SampleInfo conclude(Watch<T>& watch, int teller) {
+    const bool columns = estimators::by_component(rule_.method);
+    for (std::size_t i = 0; options_.report != nullptr && i < workers(); ++i) {
+      RowReport& row = (*options_.report)[i].row;
+      if (i < rows_.size() && !columns) row = rows_[i];
+      if (i < cut_.size() && columns) row.cut = cut_[i];
+    }
+    return watch.conclude(group_, teller, options_.report, columns);
+  }
+
+  Communicator& group_;
+  const Rule& rule_;
+  std::span<const T> mine_;
+  std::span<T> out_;
+  const Options<T>& options_;
+  Input<T> template_;  // weights and policy
+  std::vector<RowReport> rows_;
+  std::vector<double> cut_;
+};
+
+}  // namespace
+
+std::string_view name(Topology topology) { return kTopologies[static_cast<std::size_t>(topology)]; }
+
+Topology topology_of(std::string_view name) {
+  const auto* const at = std::find(kTopologies.begin(), kTopologies.end(), name);
+  if (at == kTopologies.end()) fail_unknown("a topology", name, kTopologies);
+  return static_cast<Topology>(at - kTopologies.begin());
+}
+
+template <Real T>
+SampleInfo aggregate(Communicator& group, const Rule& rule,
+                     std::type_identity_t<std::span<const T>> mine, std::span<T> out,
+                     const std::type_identity_t<Options<T>>& options) {
+  validate(rule, static_cast<std::size_t>(group.size()));
+  estimators::check_lengths<T>(mine.size(), out, options.center);
+  if (options.server < 0 || options.server >= group.size()) {
+    throw Error(
+        "server", std::to_string(options.server),
+        fmt::format("ranks are counted from 0, and it must be at most {}", group.size() - 1));
+  }
+  SampleInfo info = Round<T>(group, rule, mine, out, options).run();
+  info.objective = std::min(info.objective, std::numeric_limits<double>::max());
+  return info;
+}
+
+template SampleInfo aggregate<float>(Communicator&, const Rule&, std::span<const float>,
+                                     std::span<float>, const Options<float>&);
+template SampleInfo aggregate<double>(Communicator&, const Rule&, std::span<const double>,
+                                      std::span<double>, const Options<double>&);
+
+}  // namespace medgrad::dist

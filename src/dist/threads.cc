@@ -1,0 +1,189 @@
+// The engine for threads of one process: everybody shows where their data is, and takes what is
+// theirs.
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "base/text.h"
+#include "dist/names.h"
+#include "medgrad/dist/communicator.h"
+
+namespace medgrad::dist {
+namespace {
+
+// What a rank shows for one exchange.
+struct Shown {
+  const std::byte* send = nullptr;
+  std::vector<std::size_t> sizes;
+  bool here = false;
+};
+
+struct Exchange {
+  explicit Exchange(std::size_t n) : shown(n), done(n) {}
+  std::vector<Shown> shown;
+  std::vector<bool> done;   // who has taken what is theirs
+  std::size_t copying = 0;  // who is at it
+  std::size_t left = 0;     // who is through with it all
+};
+
+// Where the ranks meet. Exchanges are numbered: all ranks make the same ones in the same order.
+class Hub {
+ public:
+  explicit Hub(std::size_t n) : n_(n), gone_(n), failed_(n) {}
+
+  void show(std::uint64_t number, std::size_t rank, Shown shown) {
+    const std::lock_guard lock(mutex_);
+    shown.here = true;
+    find(number).shown[rank] = std::move(shown);
+    changed_.notify_all();
+  }
+
+  void take(std::uint64_t number, std::size_t rank, std::span<std::byte> receive,
+            std::span<const std::size_t> sizes, std::chrono::milliseconds deadline) {
+    std::unique_lock lock(mutex_);
+    try {
+      take(lock, number, rank, receive, sizes, deadline);
+    } catch (...) {
+      // Its memory may be gone next: nobody is to look there any more.
+      failed_[rank] = true;
+      find(number).shown[rank].here = false;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return find(number).copying == 0; });
+      throw;
+    }
+  }
+
+  void leave(std::size_t rank) {
+    const std::lock_guard lock(mutex_);
+    gone_[rank] = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void take(std::unique_lock<std::mutex>& lock, std::uint64_t number, std::size_t rank,
+            std::span<std::byte> receive, std::span<const std::size_t> sizes,
+            std::chrono::milliseconds deadline) {
+    const auto until = std::chrono::steady_clock::now() + deadline;
+    wait(lock, deadline, until, [&](std::size_t r) { return find(number).shown[r].here; });
+    const std::vector<Shown> shown = find(number).shown;
+    ++find(number).copying;
+    lock.unlock();
+    bool fits = true;
+    for (std::size_t r = 0; r < n_; ++r) {
+      const std::size_t from = std::accumulate(
+          shown[r].sizes.begin(), shown[r].sizes.begin() + static_cast<std::ptrdiff_t>(rank),
+          std::size_t{0});
+      fits = fits && shown[r].sizes[rank] == sizes[r];
+      if (fits && sizes[r] > 0) std::memcpy(receive.data(), shown[r].send + from, sizes[r]);
+      receive = receive.subspan(fits ? sizes[r] : 0);
+    }
+    lock.lock();
+    Exchange& exchange = find(number);
+    --exchange.copying;
+    exchange.done[rank] = true;
+    changed_.notify_all();
+    if (!fits) throw Lost("A worker sent a message of another length than was agreed.");
+    // Nobody may change what others have not taken yet.
+    wait(lock, deadline, until, [&](std::size_t r) { return find(number).done[r]; });
+    if (++find(number).left == n_) exchanges_.erase(number);
+  }
+
+  Exchange& find(std::uint64_t number) { return exchanges_.try_emplace(number, n_).first->second; }
+
+  // Until ready(r) for all ranks r; throws Lost where one is gone or late.
+  template <class Ready>
+  void wait(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds deadline,
+            std::chrono::steady_clock::time_point until, const Ready& ready) {
+    while (true) {
+      std::vector<int> missing, dead, failed;
+      for (std::size_t r = 0; r < n_; ++r) {
+        if (ready(r)) continue;
+        missing.push_back(static_cast<int>(r));
+        if (gone_[r]) dead.push_back(static_cast<int>(r));
+        if (failed_[r]) failed.push_back(static_cast<int>(r));
+      }
+      if (missing.empty()) return;
+      if (dead.empty() && !failed.empty())  // they lost somebody else
+        throw Lost(workers(failed) + " gave up.", failed);
+      if (!dead.empty())
+        throw Lost(workers(dead) + (dead.size() == 1 ? " is" : " are") + " gone.", dead);
+      if (deadline.count() == 0) {
+        changed_.wait(lock);
+      } else if (changed_.wait_until(lock, until) == std::cv_status::timeout) {
+        throw Lost(late(missing, deadline), missing);
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t n_;
+  std::map<std::uint64_t, Exchange> exchanges_;
+  std::vector<bool> gone_, failed_;  // who left, and who lost somebody
+};
+
+class Threads : public Communicator {
+ public:
+  Threads(std::shared_ptr<Hub> hub, int rank, int size)
+      : Communicator(rank, size), hub_(std::move(hub)) {}
+  ~Threads() override { hub_->leave(static_cast<std::size_t>(rank())); }
+  [[nodiscard]] std::string engine() const override { return "threads"; }
+
+ private:
+  class Taking : public Transfer::Pending {
+   public:
+    Taking(Threads& group, std::uint64_t number, std::span<std::byte> receive,
+           std::span<const std::size_t> sizes)
+        : hub_(group.hub_),
+          rank_(static_cast<std::size_t>(group.rank())),
+          number_(number),
+          receive_(receive),
+          sizes_(sizes.begin(), sizes.end()),
+          deadline_(group.deadline()) {}
+    void wait() override { hub_->take(number_, rank_, receive_, sizes_, deadline_); }
+
+   private:
+    std::shared_ptr<Hub> hub_;
+    std::size_t rank_;
+    std::uint64_t number_;
+    std::span<std::byte> receive_;
+    std::vector<std::size_t> sizes_;
+    std::chrono::milliseconds deadline_;
+  };
+
+  std::unique_ptr<Transfer::Pending> exchange(std::span<const std::byte> send,
+                                              std::span<const std::size_t> send_sizes,
+                                              std::span<std::byte> receive,
+                                              std::span<const std::size_t> receive_sizes) override {
+    hub_->show(next_, static_cast<std::size_t>(rank()),
+               {send.data(), {send_sizes.begin(), send_sizes.end()}, true});
+    return std::make_unique<Taking>(*this, next_++, receive, receive_sizes);
+  }
+
+  // In the order of the ranks.
+  void sum(std::span<float> values) override {
+    std::vector<float> all(values.size() * static_cast<std::size_t>(size()));
+    all_gather(std::as_bytes(values), std::as_writable_bytes(std::span(all)));
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      float total = 0;
+      for (std::size_t at = j; at < all.size(); at += values.size()) total += all[at];
+      values[j] = total;
+    }
+  }
+
+  std::shared_ptr<Hub> hub_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Communicator>> make_threads(int n) {
+  const auto hub = std::make_shared<Hub>(static_cast<std::size_t>(n));
+  std::vector<std::unique_ptr<Communicator>> ranks;
+  for (int r = 0; r < n; ++r) ranks.push_back(std::make_unique<Threads>(hub, r, n));
+  return ranks;
+}
+
+}  // namespace medgrad::dist
