@@ -81,7 +81,9 @@ class Aggregate final : public Command {
     if (!stats_.empty()) stats.emplace(stats_);
 
     std::vector<T> result(d);
-    const SampleInfo info = aggregate_named(matrix, method, options, std::span<T>(result));
+    const SampleInfo info =
+        with_places(matrix, source(), "use --non-finite robust to aggregate anyway",
+                    [&] { return aggregate<T>(method, matrix.rows(), result, options); });
     writer.write(std::span<const T>(result));
     if (stats) {
       stats->write(text_of(info, report, n, d));
@@ -127,22 +129,6 @@ class Aggregate final : public Command {
                                       "the centre must be finite"));
     }
     return center;
-  }
-
-  // An Error about a number that is not finite gets its file and line.
-  template <Real T>
-  SampleInfo aggregate_named(const Matrix<T>& matrix, const Rule& method,
-                             const SampleOptions<T>& options, std::span<T> result) const {
-    try {
-      return aggregate<T>(method, matrix.rows(), result, options);
-    } catch (const NonFiniteInput& error) {
-      throw Error(non_finite_sentence(matrix.where(error.row()), error.index(),
-                                      static_cast<double>(matrix.row(error.row())[error.index()]),
-                                      "use --non-finite robust to aggregate anyway",
-                                      matrix.columns()));
-    } catch (const Error& error) {
-      throw error.at(source());
-    }
   }
 
   [[nodiscard]] std::string text_of(const SampleInfo& info, std::span<const RowReport> report,

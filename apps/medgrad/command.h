@@ -60,6 +60,7 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_project();
 [[nodiscard]] std::unique_ptr<Command> make_estimate();
 [[nodiscard]] std::unique_ptr<Command> make_aggregate();
+[[nodiscard]] std::unique_ptr<Command> make_attack();
 [[nodiscard]] std::unique_ptr<Command> make_noise();
 [[nodiscard]] std::unique_ptr<Command> make_theory();
 [[nodiscard]] std::unique_ptr<Command> make_reproduce();

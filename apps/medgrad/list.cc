@@ -8,6 +8,7 @@
 #include "command.h"
 #include "lab/experiments.h"
 #include "language/task_table.h"
+#include "medgrad/attack.h"
 #include "medgrad/error.h"
 #include "medgrad/optimize.h"
 #include "medgrad/registry.h"
@@ -100,6 +101,10 @@ std::vector<Section> sections() {
        "online methods): the optimiser workers-METHOD+RULE, as in "
        "workers-ema:tau=0.1+nnm+median.",
        items_of(worker_methods()), ""},
+      {"attacks", "Attacks",
+       "medgrad attack NAME writes what f lying workers would send; mu is the mean of the honest "
+       "rows x_1 ... x_h, sigma their standard deviation, per component.",
+       items_of(attacks())},
       {"noises", "Noises",
        "medgrad noise sample --model NAME; in experiments, the noise of the gradients.",
        items_of(noises())},
@@ -191,21 +196,22 @@ void print_markdown(const std::vector<Section>& chosen) {
   }
 }
 
-constexpr std::string_view kWhat[] = {"methods",     "distances", "aggregators", "pre-aggregators",
-                                      "workers",     "noises",    "optimizers",  "schedules",
-                                      "experiments", "tasks"};
+constexpr std::string_view kWhat[] = {"methods",   "distances",   "aggregators", "pre-aggregators",
+                                      "workers",   "attacks",     "noises",      "optimizers",
+                                      "schedules", "experiments", "tasks"};
 
 class List final : public Command {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view summary() const override {
-    return "list all methods, distances, aggregators, pre-aggregators, workers' methods, noises, "
+    return "list all methods, distances, aggregators, pre-aggregators, workers' methods, "
+           "attacks, noises, "
            "optimizers, schedules, experiments and tasks, with formulas, parameters and defaults";
   }
   std::string_view usage() const override { return "[WHAT] [options]"; }
   void declare(Options& options) override {
     options.argument("WHAT", what_,
-                     "methods, distances, aggregators, pre-aggregators, workers, noises, "
+                     "methods, distances, aggregators, pre-aggregators, workers, attacks, noises, "
                      "optimizers, schedules, experiments or tasks (default: all)");
     options.offer("WHAT", {std::begin(kWhat), std::end(kWhat)});
     options.value("--format", format_, "F", "text (default), json or markdown");

@@ -14,6 +14,7 @@ Commands all_commands() {
   commands.push_back(make_project());
   commands.push_back(make_estimate());
   commands.push_back(make_aggregate());
+  commands.push_back(make_attack());
   commands.push_back(make_noise());
   commands.push_back(make_theory());
   commands.push_back(make_reproduce());

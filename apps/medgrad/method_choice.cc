@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "medgrad/attack.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 #include "text.h"
@@ -145,5 +146,6 @@ std::vector<TextRow> MethodChoice<Made>::parameter_rows() const {
 template class MethodChoice<AnyDistance>;
 template class MethodChoice<OnlineMethod>;
 template class MethodChoice<Rule>;
+template class MethodChoice<Attack>;
 
 }  // namespace medgrad::app

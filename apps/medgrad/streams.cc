@@ -74,11 +74,12 @@ void RowOutput::check() const {
 
 RowWriter RowOutput::open(std::size_t dimension) const { return {path(), format(), dimension}; }
 
-RowWriter RowOutput::open(std::span<const std::string> names, const std::string& source) const {
+RowWriter RowOutput::open(std::span<const std::string> names, const std::string& source,
+                          std::size_t dimension) const {
   if (header_ && names.empty())
     throw Error(fmt::format("--header: {} has no header line.", source));
   if (!header_) names = {};
-  return {path(), format(), 0, names};
+  return {path(), format(), dimension, names};
 }
 
 void RowOutput::refuse_npy(std::string_view what) const {

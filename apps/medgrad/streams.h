@@ -39,7 +39,8 @@ class RowOutput {
   // `dimension`: the length of the rows, should there be none.
   [[nodiscard]] RowWriter open(std::size_t dimension = 0) const;
   // With --header the names are written first; `source` is where they would have come from.
-  [[nodiscard]] RowWriter open(std::span<const std::string> names, const std::string& source) const;
+  [[nodiscard]] RowWriter open(std::span<const std::string> names, const std::string& source,
+                               std::size_t dimension = 0) const;
   // For results that are no rows in JSON: is it asked for, and where to write it.
   [[nodiscard]] bool is_json() const { return format() == FileFormat::json; }
   // Throws Error where `what` is asked for as NPY, being no rows of numbers.
@@ -100,5 +101,21 @@ void warn_non_finite(const Common& common, std::size_t nan, std::size_t inf);
 [[nodiscard]] std::string non_finite_sentence(const std::string& where, std::size_t index,
                                               double value, const std::string& advice,
                                               std::span<const std::string> names = {});
+
+// Runs `use`, which reads the matrix: an Error says where its rows came from, and about a number
+// that is not finite, in which line it is and what could be done about it.
+template <Real T, class Use>
+auto with_places(const Matrix<T>& matrix, const std::string& source, const std::string& advice,
+                 Use&& use) {
+  try {
+    return use();
+  } catch (const NonFiniteInput& error) {
+    throw Error(non_finite_sentence(matrix.where(error.row()), error.index(),
+                                    static_cast<double>(matrix.row(error.row())[error.index()]),
+                                    advice, matrix.columns()));
+  } catch (const Error& error) {
+    throw error.at(source);
+  }
+}
 
 }  // namespace medgrad::app

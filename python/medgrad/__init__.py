@@ -1,6 +1,7 @@
 """medgrad: track the median of noisy gradients, aggregate vectors of workers that may be wrong, measure heavy tails.
 
     aggregate   one robust centre of n vectors
+    attack      what lying workers would send
     Estimator   follows the centre of a stream of vectors
     prox, project   proximal operators of distances, projections onto balls
     Stable, tail_index   stable distributions, and how heavy tails are
@@ -20,12 +21,13 @@ from ._aggregate import aggregate
 from ._arrays import array as _array
 from ._arrays import contiguous as _contiguous
 from ._arrays import like as _like
+from ._attack import attack
 from ._estimator import Estimator
 from ._experiments import reproduce, run
 from ._stable import Stable, tail_index
 
 __version__ = _core.__version__
-__all__ = ["Estimator", "Stable", "aggregate", "methods", "project", "prox", "reproduce", "run", "set_threads",
+__all__ = ["Estimator", "Stable", "aggregate", "attack", "methods", "project", "prox", "reproduce", "run", "set_threads",
            "tail_index", "theory"]
 
 
@@ -60,8 +62,8 @@ def _by_row(function, given):
 
 
 def methods():
-    """Every method by kind ("distances", "online", "rules", "pre_aggregators", "noises", "optimizers"): a list of dicts
-    with name, aliases, formula, meaning and parameters (name, meaning, range, default)."""
+    """Every method by kind ("distances", "online", "rules", "pre_aggregators", "attacks", "noises", "optimizers"): a
+    list of dicts with name, aliases, formula, meaning and parameters (name, meaning, range, default)."""
     return _core.methods()
 
 

@@ -19,6 +19,15 @@ def aggregate(x: ArrayLike | Sequence[Any], rule: str = ..., *, f: int | Literal
               non_finite: Literal["reject", "robust"] = ..., threads: int = ..., round: int = ...,
               return_info: Literal[True], **parameters: float | str) -> tuple[Any, dict[str, Any]]: ...
 
+@overload
+def attack(x: ArrayLike, name: str = ..., *, f: int, against: str | None = ...,
+           non_finite: Literal["reject", "robust"] = ..., threads: int = ..., round: int = ...,
+           return_info: Literal[False] = ..., **parameters: float | str) -> Any: ...
+@overload
+def attack(x: ArrayLike, name: str = ..., *, f: int, against: str | None = ...,
+           non_finite: Literal["reject", "robust"] = ..., threads: int = ..., round: int = ...,
+           return_info: Literal[True], **parameters: float | str) -> tuple[Any, dict[str, Any]]: ...
+
 class Estimator:
     def __init__(self, method: str = ..., dimension: int | Sequence[int] | None = ..., *, dtype: Any = ...,
                  start: Literal["warm", "cold"] = ..., average: bool = ...,

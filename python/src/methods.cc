@@ -1,3 +1,4 @@
+#include "medgrad/attack.h"
 #include "medgrad/noise.h"
 #include "medgrad/optimize.h"
 #include "parts.h"
@@ -44,6 +45,7 @@ void add_methods(py::module_& m) {
     dict["online"] = list_of(online_methods());
     dict["rules"] = list_of(sample_methods());
     dict["pre_aggregators"] = list_of(pre_aggregators());
+    dict["attacks"] = list_of(attacks());
     dict["noises"] = list_of(noises());
     dict["optimizers"] = list_of(optimizers());
     return dict;

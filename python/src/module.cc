@@ -108,6 +108,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("threads", &threads);
   m.def("forget_threads", &forget_threads);
   add_rules(m);
+  add_attacks(m);
   add_estimators(m);
   add_steps(m);
   add_distances(m);

@@ -87,6 +87,7 @@ struct Named {
 
 // The parts.
 void add_rules(py::module_& m);
+void add_attacks(py::module_& m);
 void add_estimators(py::module_& m);
 void add_steps(py::module_& m);
 void add_distances(py::module_& m);

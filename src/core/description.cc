@@ -32,10 +32,10 @@ void internal::describe_number(std::string& line, std::string_view name, double 
   line += ' ';
   line += name;
   line += '=';
-  if (words.size() > 0 && value >= 0 && value < static_cast<double>(words.size())) {
+  if (value == kAutomaticNumber) {  // which may have a word of its own
+    line += words.size() == 1 ? *words.begin() : std::string_view("auto");
+  } else if (words.size() > 1 && value >= 0 && value < static_cast<double>(words.size())) {
     line += words.begin()[static_cast<std::size_t>(value)];
-  } else if (value == kAutomaticNumber) {
-    line += "auto";
   } else {
     line += number(value);
   }

@@ -88,25 +88,38 @@ const Parameter& known(std::string_view name, std::span<const Parameter> paramet
                   (parameters.empty() ? ", which has none" : ", which has " + list_of(parameters)));
 }
 
+// Are its values words? (One that may be found from the data is a number, and has at most one word:
+// for the value that is to be found.)
+bool has_names(const Parameter& parameter) {
+  return parameter.words.size() > 0 && !parameter.range.automatic;
+}
+std::string_view automatic(const Parameter& parameter) {
+  return parameter.words.size() > 0 ? *parameter.words.begin() : std::string_view("auto");
+}
+
 }  // namespace
 
 // ---- Parameters ---------------------------------------------------------------------------------
 
 std::string Parameter::range_text() const {
-  if (words.size() == 0) return range.text(name);
-  return one_of({words.begin(), words.end()});
+  if (has_names(*this)) return one_of({words.begin(), words.end()});
+  Range numbers = range;
+  numbers.automatic = false;
+  return numbers.text(name) + (range.automatic ? ", or " + std::string(automatic(*this)) : "");
 }
 
 std::string Parameter::value_text(double x) const {
-  if (range.automatic && x == kAutomaticNumber) return "auto";
-  const bool named = words.size() > 0 && range.contains(x);
+  if (range.automatic && x == kAutomaticNumber) return std::string(automatic(*this));
+  const bool named = has_names(*this) && range.contains(x);
   return named ? std::string(words.begin()[static_cast<std::size_t>(x)]) : number(x);
 }
 
 double Parameter::read(std::string_view text) const {
-  if (const auto* const word = std::find(words.begin(), words.end(), text); word != words.end())
-    return static_cast<double>(word - words.begin());
-  if (range.automatic && text == "auto") return kAutomaticNumber;
+  if (range.automatic && text == automatic(*this)) return kAutomaticNumber;
+  if (has_names(*this)) {
+    const auto* const word = std::find(words.begin(), words.end(), text);
+    if (word != words.end()) return static_cast<double>(word - words.begin());
+  }
   const std::string quoted = "'" + std::string(text) + "'";
   double value = 0;
   std::string_view digits = text;
@@ -117,9 +130,10 @@ double Parameter::read(std::string_view text) const {
     throw Error(std::string(name), quoted, "that is out of range for a number");
   const bool is_auto = range.automatic && value == kAutomaticNumber;  // which has its own word
   if (error != std::errc() || !whole_text || std::isnan(value) || is_auto) {
-    const char* const kind = range.automatic ? "a number or auto" : "a number";
+    const std::string kind =
+        range.automatic ? "a number or " + std::string(automatic(*this)) : "a number";
     throw Error(std::string(name), quoted,
-                "it must be " + (words.size() > 0 ? range_text() : std::string(kind)));
+                "it must be " + (has_names(*this) ? range_text() : kind));
   }
   return value;
 }
@@ -127,7 +141,7 @@ double Parameter::read(std::string_view text) const {
 void Parameter::check(double value) const {
   if (range.contains(value)) return;
   throw Error(std::string(name), number(value),
-              (words.size() > 0 ? "it must be " : "it must satisfy ") + range_text());
+              (has_names(*this) ? "it must be " : "it must satisfy ") + range_text());
 }
 
 ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,

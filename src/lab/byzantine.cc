@@ -12,6 +12,7 @@ namespace medgrad::lab {
 namespace {
 
 constexpr std::size_t kMaxWorkers = 1000, kMaxSize = 100'000, kMaxRuns = 10'000;
+constexpr std::uint64_t kMostSeed = std::uint64_t{1} << 52;  // that an attack takes
 
 // "f": a number, a list or a range.
 std::vector<std::size_t> read_f(Reader& reader, std::size_t most) {
@@ -48,7 +49,7 @@ RuleCase read_rule(const Node& item, const std::string& file, std::size_t worker
   const bool has_f = entry.find("f") != nullptr;
   for (const Parameter& parameter : entry.parameters)
     if (parameter.name != "f") values.emplace(parameter.name, reader.number(parameter));
-  RuleCase made{reader.text("label", name), std::string(entry.name), {}};
+  RuleCase made{reader.text("label", name), std::string(entry.name), {}, {}};
   reader.finish();
   const auto of = [&](std::size_t told) {
     if (has_f) values["f"] = static_cast<double>(told);
@@ -57,6 +58,8 @@ RuleCase read_rule(const Node& item, const std::string& file, std::size_t worker
     return rule;
   };
   if (!has_f) (void)reader.located(object, [&] { return of(0); });  // what is wrong for all f
+  if (has_f) values["f"] = 0;
+  made.trusting = entry.make(values);
   for (const std::size_t liars : f) {
     const bool half = 2 * liars >= workers;
     std::optional<Rule> rule;
@@ -87,17 +90,24 @@ std::vector<RuleCase> read_rules(Reader& reader, std::size_t workers,
   return rules;
 }
 
-std::vector<AttackCase> read_attacks(Reader& reader) {
-  using Kind = Lie::Kind;
-  constexpr std::string_view kNames[] = {"sign-flip", "ipm", "alie",      "gaussian",
-                                         "mimic",     "nan", "label-flip"};
+// What an attack draws depends on the seed of the experiment unless it has its own.
+std::vector<AttackCase> read_attacks(Reader& reader, std::uint64_t seed) {
   std::vector<AttackCase> attacks;
+  MethodNames names;
   for (const Node& item : read_list(reader, "attacks")) {
     const Node object = method_object(item, reader.file(), "an attack");
     Reader keys(object, reader.file(), "an attack");
-    const std::string name = keys.word("name", kNames, "");
-    const auto kind = static_cast<Kind>(std::ranges::find(kNames, name) - std::begin(kNames));
-    attacks.push_back({keys.text("label", name), {kind, keys.number("strength", 1)}});
+    const std::string name = keys.text("name");
+    const auto& entry = keys.located(
+        *object.find("name"), [&]() -> const auto& { return find_attack(name); });
+    ParameterValues values;
+    for (const Parameter& parameter : entry.parameters) {
+      const bool given = parameter.name != "seed" || object.find("seed") != nullptr;
+      values.emplace(parameter.name,
+                     given ? keys.number(parameter) : static_cast<double>(seed % kMostSeed));
+    }
+    attacks.push_back({keys.text("label", name), entry.make(values)});
+    names.add(reader, item, attacks.back().label, {});
     keys.finish();
   }
   return attacks;
@@ -115,7 +125,7 @@ void read_objective(Reader& reader, ByzantineProblem& problem) {
   keys.finish();
 }
 
-ByzantineTrial read_trial(const GridPoint& point, const std::string& file) {
+ByzantineTrial read_trial(const GridPoint& point, const std::string& file, std::uint64_t seed) {
   Reader reader(point.node, file, "the experiment");
   for (const std::string_view common : kCommonKeys) (void)reader.any(common);
   for (const auto* common : {"seed", "seeds", "part", "trade_off"}) (void)reader.any(common);
@@ -133,7 +143,7 @@ ByzantineTrial read_trial(const GridPoint& point, const std::string& file) {
       reader.located(at != nullptr ? *at : point.node, [&] { return make_worker_method(worker); });
   problem.f = read_f(reader, problem.workers - 1);
   trial.rules = read_rules(reader, problem.workers, problem.f);
-  trial.attacks = read_attacks(reader);
+  trial.attacks = read_attacks(reader, seed);
   reader.finish();
   return trial;
 }
@@ -163,7 +173,7 @@ std::unique_ptr<Study> read_byzantine(Reader& reader) {
   for (const auto& [axes, node] : read_parts(reader, {"seed", "seeds", "trade_off"})) {
     for (GridPoint& point : expand(node, reader.file(), {"rules", "attacks", "f", "trade_off"})) {
       point.axes.insert(point.axes.begin(), axes.begin(), axes.end());
-      trials.push_back(read_trial(point, reader.file()));
+      trials.push_back(read_trial(point, reader.file(), seed));
     }
   }
   return make_byzantine(std::move(trials), std::move(trade_off), runs, seed);

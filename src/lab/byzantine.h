@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "lab/grid.h"
-#include "lab/lies.h"
 #include "lab/study.h"
+#include "medgrad/attack.h"
 #include "medgrad/objective.h"
 #include "medgrad/pre_aggregators.h"
 #include "medgrad/schedule.h"
@@ -69,10 +69,11 @@ struct ByzantineOutcome {
   double worse = 0;  // the larger of that and of the loss over the liars' flipped shares
 };
 
-// Without an attack, the f liars send nothing, and the rule gets the rows of the others alone.
+// Without an attack, as with Silent, the f liars send nothing, and the rule gets the rows of the
+// others alone. Optimal strengths are found against the rule, in every step.
 [[nodiscard]] ByzantineOutcome run_byzantine(const ByzantineProblem& problem,
                                              const ByzantineData& data, const Rule& rule,
-                                             const Lie* attack, std::size_t f, std::uint64_t seed,
+                                             const Attack* attack, std::size_t f,
                                              std::uint64_t run);
 
 // ---- What a study tries -------------------------------------------------------------------------
@@ -81,11 +82,18 @@ struct RuleCase {
   std::string label, key;
   // What it is for each number of liars; none where it does not bear so many, or is not asked to.
   std::vector<std::optional<Rule>> rules;
+  // What it is for none: where liars are silent, it is known how many rows are missing.
+  std::optional<Rule> trusting;
+
+  [[nodiscard]] const Rule& against(const Attack* attack, std::size_t k) const {
+    const bool silent = attack != nullptr && std::holds_alternative<Silent>(*attack);
+    return silent && trusting ? *trusting : *rules[k];
+  }
 };
 
 struct AttackCase {
   std::string label;
-  Lie lie;
+  Attack attack;
 };
 
 // A point of the grid, with what is tried on it.
@@ -105,7 +113,7 @@ struct ByzantineTrial {
         continue;
       }
       for (const AttackCase& attack : attacks)
-        if (!is_half(k) || attack.lie.kind == Lie::Kind::label_flip) use(k, &attack);
+        if (!is_half(k) || needs_data(attack.attack)) use(k, &attack);
     }
   }
   [[nodiscard]] bool is_half(std::size_t k) const { return 2 * problem.f[k] >= problem.workers; }

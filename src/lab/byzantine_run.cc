@@ -12,7 +12,7 @@ namespace {
 
 // Streams of a run, one per purpose and worker.
 constexpr std::uint64_t kStreams = 1 << 20, kPerPurpose = 1 << 16;
-enum class Purpose : std::uint64_t { inputs, errors, shifts, batches, truth, start, lies };
+enum class Purpose : std::uint64_t { inputs, errors, shifts, batches, truth, start };
 
 Philox random(std::uint64_t seed, std::uint64_t run, Purpose purpose, std::size_t worker = 0) {
   return Philox(seed, run * kStreams + static_cast<std::uint64_t>(purpose) * kPerPurpose + worker);
@@ -95,29 +95,29 @@ double ByzantineData::loss(std::size_t first, std::size_t last, bool flipped,
 }
 
 ByzantineOutcome run_byzantine(const ByzantineProblem& problem, const ByzantineData& data,
-                               const Rule& rule, const Lie* attack, std::size_t f,
-                               std::uint64_t seed, std::uint64_t run) {
+                               const Rule& rule, const Attack* attack, std::size_t f,
+                               std::uint64_t run) {
   const std::size_t n = problem.workers, honest = n - f, d = data.start().size();
-  const bool flips = attack != nullptr && attack->kind == Lie::Kind::label_flip;
+  const bool flips = attack != nullptr && needs_data(*attack);
   const std::size_t follow = flips ? n : honest;  // who follows gradients
-  const std::size_t rows = attack != nullptr ? n : honest;
+  const std::size_t lies = attack != nullptr ? rows_sent(*attack, f) : 0;
   std::vector<double> w = data.start(), m(d), centre(d), gradients(follow * d), sent(n * d);
   Workers<double> workers(problem.worker, follow, d, NonFinite::robust);
   const bool centred = keeps_center(rule);
-  const std::uint64_t lies = random(seed, run, Purpose::lies).stream();
   for (std::size_t t = 0; t < problem.steps; ++t) {
     for (std::size_t i = 0; i < follow; ++i)
       data.gradient(i, t, i >= honest, w, std::span(gradients).subspan(i * d, d));
     workers.update(Rows<double>(gradients, follow, d));
     std::copy_n(workers.vectors().row(0), follow * d, sent.begin());
-    if (follow < rows)
-      tell(*attack, Rows<double>(sent, honest, d), f, seed, lies, t,
-           std::span(sent).subspan(honest * d, f * d));
+    const std::uint64_t round = run * kStreams + t;
     if (centred) centre = m;
-    aggregate<double>(rule, Rows<double>(sent.data(), rows, d), m,
-                      {.center = centred ? std::span<const double>(centre) : std::span<double>(),
-                       .non_finite = NonFinite::robust,
-                       .round = t});
+    const auto around = centred ? std::span<const double>(centre) : std::span<const double>();
+    if (follow < honest + lies)
+      (void)medgrad::attack<double>(*attack, Rows<double>(sent.data(), honest, d), f,
+                                    std::span(sent).subspan(honest * d, lies * d),
+                                    {.against = &rule, .center = around, .round = round});
+    aggregate<double>(rule, Rows<double>(sent.data(), honest + lies, d), m,
+                      {.center = around, .non_finite = NonFinite::robust, .round = round});
     const double eta = problem.eta.at(t, problem.steps);
     double size = 0;
     for (std::size_t j = 0; j < d; ++j) {

@@ -98,7 +98,7 @@ class Byzantine final : public TaskStudy {
     std::vector<double> numbers;
     for (const std::size_t f : trial.problem.f) {
       numbers.push_back(data.loss(0, trial.problem.workers - f, false, data.start()));
-      numbers.push_back(run_byzantine(trial.problem, data, Mean{}, nullptr, f, seed_, run).loss);
+      numbers.push_back(run_byzantine(trial.problem, data, Mean{}, nullptr, f, run).loss);
     }
     return numbers;
   }
@@ -107,10 +107,10 @@ class Byzantine final : public TaskStudy {
                                                const ByzantineData& data, std::size_t run) const {
     std::vector<double> numbers;
     trial.for_each_cell(rule, [&](std::size_t k, const AttackCase* attack) {
-      const Lie* const lie = attack != nullptr ? &attack->lie : nullptr;
+      const Attack* const lie = attack != nullptr ? &attack->attack : nullptr;
       try {
         const ByzantineOutcome end =
-            run_byzantine(trial.problem, data, *rule.rules[k], lie, trial.problem.f[k], seed_, run);
+            run_byzantine(trial.problem, data, rule.against(lie, k), lie, trial.problem.f[k], run);
         numbers.push_back(trial.is_half(k) ? end.worse : end.loss);
       } catch (const Error&) {
         numbers.push_back(kFailed);

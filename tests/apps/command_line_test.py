@@ -30,7 +30,7 @@ class Everything(CommandTest):
 
     def test_list(self):
         everything = json.loads(self.good("list", "--format", "json"))
-        self.assertEqual(list(everything), ["methods", "distances", "aggregators", "pre-aggregators", "workers", "noises",
+        self.assertEqual(list(everything), ["methods", "distances", "aggregators", "pre-aggregators", "workers", "attacks", "noises",
                                             "optimizers", "schedules", "experiments", "tasks"])
         for kind, entries in everything.items():
             text = self.good("list", kind).decode()
@@ -40,7 +40,7 @@ class Everything(CommandTest):
                 for parameter in entry["parameters"]:
                     self.assertEqual(parameter["required"], parameter["default"] is None)
         self.assertIn(b"| `vclip`", self.good("list", "--format", "markdown"))
-        self.bad("must be methods, distances, aggregators, pre-aggregators, workers, noises, optimizers, schedules, experiments or tasks", "list", "everything")
+        self.bad("must be methods, distances, aggregators, pre-aggregators, workers, attacks, noises, optimizers, schedules, experiments or tasks", "list", "everything")
         self.bad("must be text, json or markdown", "list", "--format", "xml")
 
     def test_libtorch_is_loaded_only_on_demand(self):

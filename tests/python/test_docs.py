@@ -8,8 +8,8 @@ import medgrad
 import pytest
 
 
-@pytest.mark.parametrize("name", ["medgrad", "medgrad._aggregate", "medgrad._estimator", "medgrad._stable",
-                                  "medgrad.torch._optim", "medgrad.torch._wrap"])
+@pytest.mark.parametrize("name", ["medgrad", "medgrad._aggregate", "medgrad._attack", "medgrad._estimator",
+                                  "medgrad._stable", "medgrad.torch._optim", "medgrad.torch._wrap"])
 def test_examples(name):
     if name.startswith("medgrad.torch"):
         pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
