@@ -213,7 +213,8 @@ std::size_t count_outliers(const Points& points) {
   const double middle = median_of(std::span<double>(sorted));
   for (double& x : sorted) x = std::abs(x - middle);
   const double spread = 1.4826 * median_of(std::span<double>(sorted));
-  const double slack = 5 * (1 + 3 / std::sqrt(static_cast<double>(r.size())));
+  // Of three or four rows one or two are at the median, and the spread of the rest says little.
+  const double slack = r.size() < 5 ? 70 : 5 * (1 + 3 / std::sqrt(static_cast<double>(r.size())));
   return static_cast<std::size_t>(std::count_if(r.begin(), r.end(), [&](double x) {
     return x > middle + slack * spread && x > 1.5 * middle;
   }));
