@@ -16,11 +16,19 @@ struct Size {
   int width, height;
 };
 
+// How far labels of columns that are too long for a cell reach down, slanted; 0 where none is.
+int slanted(const HeatMap& heat) {
+  std::size_t longest = 0;
+  for (const std::string& label : heat.x) longest = std::max(longest, label.size());
+  return longest <= 7 ? 0 : 4 * static_cast<int>(longest);
+}
+
 // Of a panel, in pixels of the SVG.
 Size size_of(const Panel& panel) {
   if (panel.heat)
-    return {190 + 58 * static_cast<int>(panel.heat->x.size()),
-            std::max(230, 120 + 30 * static_cast<int>(panel.heat->y.size()))};
+    return {
+        190 + 58 * static_cast<int>(panel.heat->x.size()),
+        std::max(230, 120 + 30 * static_cast<int>(panel.heat->y.size())) + slanted(*panel.heat)};
   if (panel.equal_aspect) return {480, 420};
   return {380, 270};
 }
@@ -271,6 +279,7 @@ class Script {
     number(out, max);
     out += "]\n";
     ticks(out, 'x', heat.x);
+    if (slanted(heat) > 0) out += "set xtics rotate by 35 right\n";
     ticks(out, 'y', heat.y);
     out += "$z << EOD\n";
     for (std::size_t i = 0; i < values.size(); ++i) {
