@@ -1,4 +1,6 @@
 // medgrad aggregate: one robust vector from all rows of all files.
+#include <fmt/core.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -44,15 +46,17 @@ class Aggregate final : public Command {
     method_.give_seed(common.seed);
     const Rule method = method_.make();
     if (!center_.empty() && !takes_center(method))
-      throw Error(std::string(method_.entry().name) +
-                  " does not take --center; only what clips does: clipped-mean, centered-clipping, "
-                  "clip and arc.");
+      throw Error(fmt::format(
+          "{} does not take --center; only what clips does: clipped-mean, centered-clipping, clip "
+          "and arc.",
+          method_.entry().name));
     const NonFinite non_finite = non_finite_.value();
     if (!weights_.empty() && !takes_weights(method))
-      throw Error(std::string(method_.entry().name) + " does not take --weights.");
+      throw Error(fmt::format("{} does not take --weights.", method_.entry().name));
     output_.check();
     if (!stats_.empty() && stats_ == output_.path())
-      throw Error("--stats and --out both name " + stats_ + "; give them different files.");
+      throw Error(
+          fmt::format("--stats and --out both name {}; give them different files.", stats_));
     if (files_.empty()) files_.emplace_back("-");
     hint_at_terminal(files_, common);
     const AnyMatrix any = read_matrix(files_);
@@ -92,12 +96,14 @@ class Aggregate final : public Command {
     writer.commit();
     tell_notes(notes, common);
     if (info.nan + info.inf > 0) warn_non_finite(common, info.nan, info.inf);
-    const std::string off =
-        "the objective is within a relative " + number(info.gap) + " of its optimum.";
-    if (info.stop == Stop::max_iterations) warn(common, "--max-iter was reached: " + off);
+    const auto warn_because = [&](const char* why) {
+      warn(common, fmt::format("{}: the objective is within a relative {} of its optimum.", why,
+                               number(info.gap)));
+    };
+    if (info.stop == Stop::max_iterations) warn_because("--max-iter was reached");
     constexpr double kMatters = 1e-6;  // rounding to floats leaves less
     if (info.stop == Stop::rounding && info.gap > kMatters)
-      warn(common, "rounding errors limit the accuracy: " + off);
+      warn_because("rounding errors limit the accuracy");
   }
 
   // What the data are called in messages.
@@ -110,11 +116,11 @@ class Aggregate final : public Command {
                                                  std::vector<std::string>& notes) const {
     if (weights_.empty()) return {};
     auto weights = read_vector<double>(
-        weights_, n, (n == 1 ? "there is " : "there are ") + counted(n, "row"), &notes);
+        weights_, n, fmt::format("there {} {}", n == 1 ? "is" : "are", counted(n, "row")), &notes);
     for (std::size_t i = 0; i < n; ++i) {
       if (weights[i] > 0 && std::isfinite(weights[i])) continue;
-      throw Error(weights_ + ": weight " + std::to_string(i + 1) + " is " + number(weights[i]) +
-                  "; weights must be positive and finite.");
+      throw Error(fmt::format("{}: weight {} is {}; weights must be positive and finite.", weights_,
+                              i + 1, number(weights[i])));
     }
     return weights;
   }
@@ -122,7 +128,7 @@ class Aggregate final : public Command {
   template <Real T>
   [[nodiscard]] std::vector<T> read_center(std::size_t d, std::vector<std::string>& notes) const {
     if (center_.empty()) return {};
-    const std::string row = "a row of " + files_.front() + " has " + std::to_string(d);
+    const std::string row = fmt::format("a row of {} has {}", files_.front(), d);
     auto center = read_vector<T>(center_, d, row, &notes);
     if (const auto bad = first_non_finite(std::span<const T>(center))) {
       throw Error(non_finite_sentence(center_, *bad, static_cast<double>(center[*bad]),

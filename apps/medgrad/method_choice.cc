@@ -1,5 +1,7 @@
 #include "method_choice.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -49,7 +51,7 @@ const Entry<Made>& MethodChoice<Made>::entry() const {
     std::string names;
     for (const Entry<Made>& e : entries_)
       names += (names.empty() ? "" : ", ") + std::string(e.name);
-    throw Error(kind_ + " is missing; it must be one of " + names + ".");
+    throw Error(fmt::format("{} is missing; it must be one of {}.", kind_, names));
   }
   return find_(parse_method_text(name_).name);
 }
@@ -60,8 +62,7 @@ ParameterTexts MethodChoice<Made>::texts() const {
   for (const auto& [name, text] : given_) {
     if (text.empty()) continue;
     if (all.emplace(name, text).second) continue;
-    std::string sentence = "'" + name_ + "' and --" + name;
-    throw Error(sentence.append(" both give ").append(name).append("; give it once."));
+    throw Error(fmt::format("'{}' and --{} both give {}; give it once.", name_, name, name));
   }
   return all;
 }

@@ -1,5 +1,7 @@
 #include "medgrad/description.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 
 namespace medgrad {
@@ -10,21 +12,19 @@ std::string number(double x) {
 }
 
 std::string Range::text(std::string_view name) const {
-  const std::string called(name);
-  std::string text;
-  if (std::isinf(max) && !max_open && std::isfinite(min)) {
-    text = called + (min_open ? " > " : " >= ") + number(min) + ", inf allowed";
-  } else {
-    text = number(min) + (min_open ? " < " : " <= ") + called + (max_open ? " < " : " <= ") +
-           number(max);
-  }
-  if (whole) text += ", a whole number";
-  return automatic ? text + ", or auto" : text;
+  const bool inf_allowed = std::isinf(max) && !max_open && std::isfinite(min);
+  const std::string interval =
+      inf_allowed ? fmt::format("{} {} {}, inf allowed", name, min_open ? ">" : ">=", number(min))
+                  : fmt::format("{} {} {} {} {}", number(min), min_open ? "<" : "<=", name,
+                                max_open ? "<" : "<=", number(max));
+  return fmt::format("{}{}{}", interval, whole ? ", a whole number" : "",
+                     automatic ? ", or auto" : "");
 }
 
 void check(std::string_view name, double value, const Range& range) {
   if (!range.contains(value))
-    throw Error(std::string(name), number(value), "it must satisfy " + range.text(name));
+    throw Error(std::string(name), number(value),
+                fmt::format("it must satisfy {}", range.text(name)));
 }
 
 void internal::describe_number(std::string& line, std::string_view name, double value,

@@ -1,5 +1,7 @@
 #include "medgrad/distance.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -224,8 +226,9 @@ std::string describe(const AnyDistance& distance, std::string_view skip) {
 }
 
 void internal::fail_missing(std::string_view distance, std::string_view operation, bool is_double) {
-  throw Error("the distance '" + std::string(distance.empty() ? "unnamed" : distance) +
-              "' has no " + std::string(operation) + " for " + (is_double ? "double." : "float."));
+  throw Error(fmt::format("the distance '{}' has no {} for {}.",
+                          distance.empty() ? "unnamed" : distance, operation,
+                          is_double ? "double" : "float"));
 }
 
 template <Real T>

@@ -1,5 +1,7 @@
 #include "medgrad/estimator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -83,8 +85,7 @@ std::optional<kernels::Plan> plan_of(const OnlineMethod& method) {
 template <Real T>
 void validate(const OnlineMethod& method) {
   const auto lacks = [](const AnyDistance& distance, const char* operation) {
-    throw Error("the distance '" + std::string(distance.name()) + "' has no " + operation +
-                " for " + (sizeof(T) == sizeof(float) ? "float." : "double."));
+    internal::fail_missing(distance.name(), operation, sizeof(T) == sizeof(double));
   };
   std::visit([](const auto& m) { check_fields(m); }, method);
   if (const auto* m = std::get_if<ProximalPoint>(&method); m && !m->distance.has_prox<T>())
@@ -152,8 +153,8 @@ void OnlineEstimator<T>::update_all(const Rows<T>& rows) {
 template <Real T>
 StepInfo OnlineEstimator<T>::update_and_step(std::span<T> w, double eta, std::span<const T> g) {
   if (w.size() != m_.size()) {
-    throw Error("w has " + std::to_string(w.size()) + " components where the estimator has " +
-                std::to_string(m_.size()) + ".");
+    throw Error(fmt::format("w has {} where the estimator has {}.", counted(w.size(), "component"),
+                            m_.size()));
   }
   return take(w, eta, g);
 }
@@ -161,8 +162,8 @@ StepInfo OnlineEstimator<T>::update_and_step(std::span<T> w, double eta, std::sp
 template <Real T>
 StepInfo OnlineEstimator<T>::take(std::span<T> w, double eta, std::span<const T> g) {
   if (g.size() != m_.size()) {
-    throw Error("the vector has " + std::to_string(g.size()) +
-                " components where the estimator has " + std::to_string(m_.size()) + ".");
+    throw Error(fmt::format("the vector has {} where the estimator has {}.",
+                            counted(g.size(), "component"), m_.size()));
   }
   const Block<T> block{m_, g, w, eta};
   const StepOptions options{options_.start, options_.non_finite, pool_};
@@ -189,12 +190,12 @@ void OnlineEstimator<T>::follow() {
 template <Real T>
 void OnlineEstimator<T>::reset(std::span<const T> m) {
   if (m.size() != m_.size()) {
-    throw Error("the starting vector has " + std::to_string(m.size()) +
-                " components where the estimator has " + std::to_string(m_.size()) + ".");
+    throw Error(fmt::format("the starting vector has {} where the estimator has {}.",
+                            counted(m.size(), "component"), m_.size()));
   }
   const std::size_t bad = kernels::first_non_finite(m.data(), m.size());
   if (bad < m.size()) {
-    throw Error("component " + std::to_string(bad + 1) + " of the starting vector is not finite.");
+    throw Error(fmt::format("component {} of the starting vector is not finite.", bad + 1));
   }
   std::copy(m.begin(), m.end(), m_.begin());
   if (options_.average) average_ = m_;

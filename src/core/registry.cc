@@ -1,5 +1,7 @@
 #include "medgrad/registry.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -84,8 +86,8 @@ const Parameter& known(std::string_view name, std::span<const Parameter> paramet
   const auto found = std::ranges::find(parameters, given, &Parameter::name);
   if (found != parameters.end()) return *found;
   throw Error(given, "",
-              "is not a parameter of " + std::string(name) +
-                  (parameters.empty() ? ", which has none" : ", which has " + list_of(parameters)));
+              fmt::format("is not a parameter of {}, which has {}", name,
+                          parameters.empty() ? "none" : list_of(parameters)));
 }
 
 // Are its values words? (One that may be found from the data is a number, and has at most one word:
@@ -105,7 +107,8 @@ std::string Parameter::range_text() const {
   if (has_names(*this)) return one_of({words.begin(), words.end()});
   Range numbers = range;
   numbers.automatic = false;
-  return numbers.text(name) + (range.automatic ? ", or " + std::string(automatic(*this)) : "");
+  return range.automatic ? fmt::format("{}, or {}", numbers.text(name), automatic(*this))
+                         : numbers.text(name);
 }
 
 std::string Parameter::value_text(double x) const {
@@ -120,7 +123,7 @@ double Parameter::read(std::string_view text) const {
     const auto* const word = std::find(words.begin(), words.end(), text);
     if (word != words.end()) return static_cast<double>(word - words.begin());
   }
-  const std::string quoted = "'" + std::string(text) + "'";
+  const std::string quoted = fmt::format("'{}'", text);
   double value = 0;
   std::string_view digits = text;
   if (digits.starts_with('+')) digits.remove_prefix(1);
@@ -131,9 +134,9 @@ double Parameter::read(std::string_view text) const {
   const bool is_auto = range.automatic && value == kAutomaticNumber;  // which has its own word
   if (error != std::errc() || !whole_text || std::isnan(value) || is_auto) {
     const std::string kind =
-        range.automatic ? "a number or " + std::string(automatic(*this)) : "a number";
+        range.automatic ? fmt::format("a number or {}", automatic(*this)) : "a number";
     throw Error(std::string(name), quoted,
-                "it must be " + (has_names(*this) ? range_text() : kind));
+                fmt::format("it must be {}", has_names(*this) ? range_text() : kind));
   }
   return value;
 }
@@ -141,7 +144,7 @@ double Parameter::read(std::string_view text) const {
 void Parameter::check(double value) const {
   if (range.contains(value)) return;
   throw Error(std::string(name), number(value),
-              (has_names(*this) ? "it must be " : "it must satisfy ") + range_text());
+              fmt::format("it must {} {}", has_names(*this) ? "be" : "satisfy", range_text()));
 }
 
 ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,
@@ -151,9 +154,8 @@ ParameterValues complete(std::string_view name, std::span<const Parameter> param
   for (const Parameter& parameter : parameters) {
     const auto it = given.find(parameter.name);
     if (it == given.end() && parameter.required())
-      throw Error(
-          std::string(parameter.name), "",
-          "is missing; " + std::string(name) + " needs it (" + parameter.range_text() + ")");
+      throw Error(std::string(parameter.name), "",
+                  fmt::format("is missing; {} needs it ({})", name, parameter.range_text()));
     const double value = it == given.end() ? parameter.fallback : it->second;
     parameter.check(value);
     values.emplace(parameter.name, value);
@@ -185,8 +187,8 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 
 MethodText parse_method_text(std::string_view text) {
   const auto fail = [&](std::string_view part, std::string_view what) {
-    throw Error("'" + std::string(part) + "' in '" + std::string(text) + "' " + std::string(what) +
-                "; a method is written NAME or NAME:parameter=value.");
+    throw Error(fmt::format("'{}' in '{}' {}; a method is written NAME or NAME:parameter=value.",
+                            part, text, what));
   };
   MethodText method;
   std::string_view rest = parts_of(text).back();
@@ -197,7 +199,7 @@ MethodText parse_method_text(std::string_view text) {
     if (part.empty() || colon + 1 == rest.size()) fail(text, "has an empty part");
     rest.remove_prefix(std::min(colon + 1, rest.size()));
     if (first) {
-      method.name = std::string(before).append(part);
+      method.name = fmt::format("{}{}", before, part);
       continue;
     }
     const std::size_t equals = part.find('=');

@@ -1,4 +1,6 @@
 // Rules by name: of one part, or of several that are put together when they are asked for.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -56,14 +58,11 @@ const Entry<PreAggregator>& find_first(const std::string& name, std::string_view
     return e.name == name || std::ranges::count(e.aliases, name) > 0;
   };
   if (std::ranges::any_of(sample_methods(), is_it)) {
-    throw Error("'" + name + "' in '" + std::string(text) +
-                "' is an aggregator, which comes last; before it there may be " +
-                [] {
-                  std::vector<std::string_view> names;
-                  for (const auto& e : pre_aggregators()) names.push_back(e.name);
-                  return one_of(names);
-                }() +
-                ".");
+    std::vector<std::string_view> names;
+    for (const auto& e : pre_aggregators()) names.push_back(e.name);
+    throw Error(
+        fmt::format("'{}' in '{}' is an aggregator, which comes last; before it there may be {}.",
+                    name, text, one_of(names)));
   }
   return find_pre_aggregator(name);
 }
@@ -71,8 +70,8 @@ const Entry<PreAggregator>& find_first(const std::string& name, std::string_view
 const Entry<SampleMethod>& find_last(const std::string& name, std::string_view text) {
   const auto is_it = [&](const auto& e) { return e.name == name; };
   if (std::ranges::any_of(pre_aggregators(), is_it)) {
-    throw Error("'" + std::string(text) + "' ends in " + name +
-                ", which goes before an aggregator, as in '" + name + "+median'.");
+    throw Error(fmt::format("'{}' ends in {}, which goes before an aggregator, as in '{}+median'.",
+                            text, name, name));
   }
   return find_sample_method(name);
 }
@@ -91,12 +90,12 @@ std::unique_ptr<Composed> compose(std::string_view text) {
   made->name = text;
   Entry<Rule>& entry = made->entry;
   for (const auto& part : before) {
-    made->formula.append(part.entry->formula).append("; ");
-    made->meaning.append(part.entry->name).append(", then ");
+    made->formula += fmt::format("{}; ", part.entry->formula);
+    made->meaning += fmt::format("{}, then ", part.entry->name);
     part.add_open(entry.parameters);
   }
-  made->formula.append(last.entry->formula);
-  made->meaning.append(last.entry->name).append(": ").append(last.entry->meaning);
+  made->formula += last.entry->formula;
+  made->meaning += fmt::format("{}: {}", last.entry->name, last.entry->meaning);
   last.add_open(entry.parameters);
   entry.name = made->name;
   entry.formula = made->formula;

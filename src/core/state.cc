@@ -8,12 +8,15 @@
 //   u64 u64     dimension, steps
 //   T[…]        m, then the running average where there is one
 //   u64         checksum (base/checksum.h) of everything before
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstring>
 #include <istream>
 #include <ostream>
 
 #include "base/checksum.h"
+#include "base/text.h"
 #include "kernels/step.h"
 #include "medgrad/error.h"
 #include "medgrad/estimator.h"
@@ -125,8 +128,8 @@ void OnlineEstimator<T>::load(std::istream& in) {
     throw Error("this is not a saved medgrad estimator.");
   }
   if (const auto format = reader.value<std::uint32_t>(); format != kFormat) {
-    throw Error("the saved state has format " + std::to_string(format) + "; this version reads " +
-                std::to_string(kFormat) + ".");
+    throw Error(
+        fmt::format("the saved state has format {}; this version reads {}.", format, kFormat));
   }
   if (reader.value<std::uint32_t>() != kByteOrder) {
     throw Error("the saved state comes from a machine with another byte order.");
@@ -136,14 +139,15 @@ void OnlineEstimator<T>::load(std::istream& in) {
   std::string what(std::min<std::size_t>(length, 4096), '\0');
   reader.bytes(what.data(), what.size());
   if (what != expected) {
-    throw Error("the saved state is of '" + what + "' where this estimator is '" + expected + "'.");
+    throw Error(
+        fmt::format("the saved state is of '{}' where this estimator is '{}'.", what, expected));
   }
   const bool has_tau = tau_of(method_) > 0;
   const auto tau = reader.value<double>();
   if (has_tau && !range::positive.contains(tau)) throw Error("the saved state has no valid tau.");
   if (const auto d = reader.value<std::uint64_t>(); d != m_.size()) {
-    throw Error("the saved state has " + std::to_string(d) +
-                " components where this estimator has " + std::to_string(m_.size()) + ".");
+    throw Error(fmt::format("the saved state has {} where this estimator has {}.",
+                            counted(d, "component"), m_.size()));
   }
   const auto steps = reader.value<std::uint64_t>();
   LargeVector<T> m(m_.size()), average(average_.size());

@@ -1,6 +1,8 @@
 // One online step over blocks of memory: which passes a method needs, and what they add up to.
 #include "kernels/step.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -328,8 +330,9 @@ class Step {
   [[noreturn]] static void refuse(std::size_t index, T value) {
     const char* const what = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
     throw NonFiniteInput(
-        "component " + std::to_string(index + 1) + " is " + what +
-            "; only finite numbers are taken unless non-finite input is set to robust.",
+        fmt::format("component {} is {}; only finite numbers are taken unless non-finite input is "
+                    "set to robust.",
+                    index + 1, what),
         index);
   }
 

@@ -1,4 +1,6 @@
 // The entry to all sample estimators: checks what the caller gave, then hands over.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -40,16 +42,16 @@ estimators::Input<T> checked(const Rule& rule, const Rows<T>& rows, std::span<T>
 template <Real T>
 void estimators::check_lengths(std::size_t d, std::span<const T> out, std::span<const T> center) {
   if (out.size() != d) {
-    throw Error("The result has room for " + std::to_string(out.size()) +
-                " entries; the rows have " + std::to_string(d) + ".");
+    throw Error(fmt::format("The result has room for {}; the rows have {}.",
+                            counted(out.size(), "entry", "entries"), d));
   }
   if (!center.empty() && center.size() != d) {
-    throw Error("The centre has " + std::to_string(center.size()) + " entries; the rows have " +
-                std::to_string(d) + ".");
+    throw Error(fmt::format("The centre has {}; the rows have {}.",
+                            counted(center.size(), "entry", "entries"), d));
   }
   for (std::size_t j = 0; j < center.size(); ++j) {
     if (!std::isfinite(center[j]))
-      throw Error("Entry " + std::to_string(j + 1) + " of the centre is not finite.");
+      throw Error(fmt::format("Entry {} of the centre is not finite.", j + 1));
   }
 }
 
@@ -60,8 +62,9 @@ void estimators::set_weights(Input<T>& input, const Rule& rule, std::span<const 
   if (!weights.empty()) {
     if (!takes_weights(rule)) throw Error("This estimator takes no weights.");
     if (weights.size() != n) {
-      throw Error("There are " + std::to_string(weights.size()) + " weights for " +
-                  std::to_string(n) + " rows.");
+      throw Error(fmt::format("{} given for {}; each row has one.",
+                              counted(weights.size(), "weight is", "weights are"),
+                              counted(n, "row")));
     }
     input.weights.assign(weights.begin(), weights.end());
     input.weighted = true;
@@ -69,8 +72,8 @@ void estimators::set_weights(Input<T>& input, const Rule& rule, std::span<const 
   for (std::size_t i = 0; i < n; ++i) {
     const double w = input.weights[i];
     if (!(w > 0 && w < kInfinity)) {
-      throw Error("Weight " + std::to_string(i + 1) + " is " + number(w) +
-                  "; weights must be positive and finite.");
+      throw Error(
+          fmt::format("Weight {} is {}; weights must be positive and finite.", i + 1, number(w)));
     }
   }
   normalise_weights(input);

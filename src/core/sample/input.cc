@@ -1,5 +1,7 @@
 #include "core/sample/input.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,9 +20,9 @@ namespace medgrad::estimators {
 void reject_entry(std::size_t row, std::size_t column, double value) {
   const char* const what = std::isnan(value) ? "not a number" : value > 0 ? "inf" : "-inf";
   throw NonFiniteInput(
-      "The entry in row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1) +
-          " is " + what +
-          "; entries must be finite unless the policy for non-finite ones is robust.",
+      fmt::format("The entry in row {}, column {} is {}; entries must be finite unless the policy "
+                  "for non-finite ones is robust.",
+                  row + 1, column + 1, what),
       column, row);
 }
 

@@ -1,6 +1,8 @@
 // What the rules of rules.h and pre_aggregators.h check, and how they run.
 #include "medgrad/rules.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <string>
 
@@ -16,7 +18,7 @@ namespace {
 void check_most(const char* name, std::size_t value, std::size_t most, std::size_t n) {
   if (value <= most) return;
   throw Error(name, std::to_string(value),
-              "with " + counted(n, "row") + " it must be at most " + std::to_string(most));
+              fmt::format("with {} it must be at most {}", counted(n, "row"), most));
 }
 
 template <class M>
@@ -28,16 +30,17 @@ void check_f(const M& rule, std::size_t n) {
 void check_pairs(std::string_view name, std::size_t n) {
   constexpr std::size_t kMostRows = 16384;
   if (n > kMostRows) {
-    throw Error(std::string(name) + " compares all pairs of rows; there are " + std::to_string(n) +
-                " rows, and it takes at most " + std::to_string(kMostRows) + ".");
+    throw Error(
+        fmt::format("{} compares all pairs of rows; there are {} rows, and it takes at most {}.",
+                    name, n, kMostRows));
   }
 }
 
 void check_krum(std::string_view name, std::size_t neighbours, std::size_t n) {
   check_pairs(name, n);
   if (n < 3)
-    throw Error(std::string(name) + " needs at least 3 rows; there " + (n == 1 ? "is " : "are ") +
-                std::to_string(n) + ".");
+    throw Error(
+        fmt::format("{} needs at least 3 rows; there {} {}.", name, n == 1 ? "is" : "are", n));
   check_most("neighbours", neighbours, n - 1, n);
 }
 
@@ -54,12 +57,14 @@ void check_subsets(const M& rule, std::size_t n) {
   const double power = std::floor(std::log10(subsets));
   throw Error(
       "f", std::to_string(rule.f),
-      std::string(M::about.name) + " would have to look at about " +
-          (std::isfinite(subsets)
-               ? number(std::round(subsets / std::pow(10.0, power - 1)) / 10) + "e" + number(power)
-               : std::string("1e308 and more")) +
-          " subsets of " + counted(n, "row") + ", and does so for at most " +
-          number(M::kMostSubsets));
+      fmt::format(
+          "{} would have to look at about {} subsets of {}, and does so for at most {}",
+          M::about.name,
+          std::isfinite(subsets)
+              ? fmt::format("{}e{}", number(std::round(subsets / std::pow(10.0, power - 1)) / 10),
+                            number(power))
+              : "1e308 and more",
+          counted(n, "row"), number(M::kMostSubsets)));
 }
 
 }  // namespace
@@ -81,8 +86,8 @@ void Monna::check(std::size_t n) const {
   check_f(*this, n);
   if (n > 0 && pivot >= n) {
     throw Error("pivot", std::to_string(pivot),
-                "rows are counted from 0, and with " + counted(n, "row") + " it must be at most " +
-                    std::to_string(n - 1));
+                fmt::format("rows are counted from 0, and with {} it must be at most {}",
+                            counted(n, "row"), n - 1));
   }
 }
 void Caf::check(std::size_t n) const {
@@ -103,8 +108,8 @@ void MedianOfMeans::check(std::size_t n) const { check_most("blocks", blocks, n,
 
 std::string describe(const Rule& rule, std::string_view skip) {
   std::string line;
-  for (const PreAggregator& part : rule.before) line.append(describe(part, skip)).append(" + ");
-  return line.append(describe(rule.method, skip));
+  for (const PreAggregator& part : rule.before) line += fmt::format("{} + ", describe(part, skip));
+  return line + describe(rule.method, skip);
 }
 
 template <Real T>
