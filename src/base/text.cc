@@ -48,7 +48,7 @@ std::string row_of(const std::string& name, std::size_t row) {
 std::string column_of(std::size_t column, std::span<const std::string> names) {
   std::string text = "column " + std::to_string(column + 1);
   if (column < names.size() && !names[column].empty())
-    text += fmt::format(" ({})", quoted(names[column]));
+    text += fmt::format(" ({})", internal::quoted(names[column]));
   return text;
 }
 

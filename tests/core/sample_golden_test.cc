@@ -14,7 +14,7 @@ using sample_test::Matrix;
 using sample_test::objective;
 using sample_test::run;
 
-class SampleGolden : public testing::Test {
+class SampleGolden : public ::testing::Test {
  protected:
   void SetUp() override {
     std::ifstream file(MEDGRAD_GOLDEN "/prox_and_medians.json");

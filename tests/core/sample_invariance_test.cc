@@ -109,8 +109,8 @@ std::vector<Data<T>> awkward() {
 }
 
 template <class T>
-class SampleInvariance : public testing::Test {};
-using Types = testing::Types<float, double>;
+class SampleInvariance : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(SampleInvariance, Types);
 
 TYPED_TEST(SampleInvariance, OfTheOrderOfRows) {

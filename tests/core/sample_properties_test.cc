@@ -120,7 +120,7 @@ std::vector<Member> members() {
 }
 
 template <class T>
-class SampleProperties : public testing::Test {
+class SampleProperties : public ::testing::Test {
  protected:
   // Of the size of rounding, relative to data of size 1.
   static constexpr double kTolerance = std::is_same_v<T, float> ? 2e-6 : 2e-12;
@@ -139,7 +139,7 @@ class SampleProperties : public testing::Test {
     }
   }
 };
-using Types = testing::Types<float, double>;
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(SampleProperties, Types);
 
 template <class T>

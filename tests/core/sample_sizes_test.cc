@@ -26,8 +26,8 @@ std::vector<T> column(const Matrix<T>& data, std::size_t j) {
 }
 
 template <class T>
-class SampleSizes : public testing::Test {};
-using Types = testing::Types<float, double>;
+class SampleSizes : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(SampleSizes, Types);
 
 TYPED_TEST(SampleSizes, MedianIsTheMiddleOfEveryColumn) {

@@ -74,7 +74,7 @@ double resolution(const Matrix<double>& data, double f) {
   return f > 0 ? 1e-15 * most * static_cast<double>(data.n * data.d) / f : 0;
 }
 
-class SampleStress : public testing::TestWithParam<double> {};
+class SampleStress : public ::testing::TestWithParam<double> {};
 
 TEST_P(SampleStress, CertifiedAndTrue) {
   const double p = GetParam();
@@ -105,7 +105,7 @@ TEST_P(SampleStress, CertifiedAndTrue) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(P, SampleStress,
-                         testing::Values(1.05, 1.2, 1.5, 1.9, 2.1, 3.0, 8.0, 40.0, 200.0),
+                         ::testing::Values(1.05, 1.2, 1.5, 1.9, 2.1, 3.0, 8.0, 40.0, 200.0),
                          [](const auto& p) {
                            std::string name = std::to_string(p.param).substr(0, 4);
                            std::replace(name.begin(), name.end(), '.', '_');

@@ -57,7 +57,7 @@ TEST(ThreadPool, RethrowsTheFailureOfTheSmallestIndexAndGoesOn) {
 
 TEST(ThreadPoolDeathTest, HasFewerThreadsWhereTheSystemStartsNoMore) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(use_a_pool_that_cannot_have_all_its_threads(), testing::ExitedWithCode(0),
+  EXPECT_EXIT(use_a_pool_that_cannot_have_all_its_threads(), ::testing::ExitedWithCode(0),
               "threads: fewer, calls: 2000");
 }
 #endif

@@ -17,7 +17,7 @@ namespace medgrad::kernels {
 namespace {
 
 template <class T>
-class Columns : public testing::Test {
+class Columns : public ::testing::Test {
  protected:
   ~Columns() override { force_simd_target(best_); }
   // Calls check with every target in use in turn.
@@ -48,7 +48,7 @@ class Columns : public testing::Test {
   std::vector<T> data_;
   std::vector<const T*> rows_;
 };
-using Types = testing::Types<float, double>;
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Columns, Types);
 
 TYPED_TEST(Columns, RegisterMediansAreMedians) {

@@ -15,7 +15,7 @@ namespace medgrad::kernels {
 namespace {
 
 template <class T>
-class Gram : public testing::Test {
+class Gram : public ::testing::Test {
  protected:
   static constexpr std::size_t kRows = 11, kWidth = 64;
   ~Gram() override { force_simd_target(best_); }
@@ -31,7 +31,7 @@ class Gram : public testing::Test {
   std::vector<T> data_, centre_;
   std::vector<const T*> rows_;
 };
-using Types = testing::Types<float, double>;
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Gram, Types);
 
 // The i of pair_index(i, k).

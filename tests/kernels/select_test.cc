@@ -19,7 +19,7 @@ namespace medgrad::kernels {
 namespace {
 
 template <class T>
-class Select : public testing::Test {
+class Select : public ::testing::Test {
  protected:
   ~Select() override { force_simd_target(best_); }
   // n rows of `length` entries that start at an odd address.
@@ -59,7 +59,7 @@ class Select : public testing::Test {
   std::vector<T> data_;
   std::vector<const T*> rows_;
 };
-using Types = testing::Types<float, double>;
+using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Select, Types);
 
 TYPED_TEST(Select, CountingFindsEveryRank) {

@@ -27,9 +27,9 @@ void reject_entry(std::size_t row, std::size_t column, double value) {
 }
 
 void fail_unobserved(std::size_t column) {
-  throw NoObservation("Column " + std::to_string(column + 1) +
-                          " has no observation: it is not a number in every row.",
-                      column);
+  throw NoObservation(
+      fmt::format("Column {} has no observation: it is not a number in every row.", column + 1),
+      column);
 }
 
 namespace {
