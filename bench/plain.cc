@@ -87,6 +87,30 @@ MEDGRAD_BEST_TARGET void add_double(const double* __restrict a, double* __restri
 void add(const float* a, float* b, std::size_t n) { add_float(a, b, n); }
 void add(const double* a, double* b, std::size_t n) { add_double(a, b, n); }
 
+MEDGRAD_BEST_TARGET void widen_float(const float* __restrict a, double* __restrict b,
+                                     std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) b[i] += static_cast<double>(a[i]);
+}
+void widen(const float* a, double* b, std::size_t n) { widen_float(a, b, n); }
+void widen(const double* a, double* b, std::size_t n) { add_double(a, b, n); }
+
+// Minima and maxima of numbers that do not let the compiler know which are which.
+constexpr std::size_t kNumbers = 96;
+MEDGRAD_BEST_TARGET void minmax_loop(float* numbers, float a, float b, std::size_t steps) {
+  float local[kNumbers];
+  for (std::size_t k = 0; k < kNumbers; ++k) local[k] = numbers[k];
+  for (std::size_t i = 0; i < steps; ++i) {
+    for (std::size_t k = 0; k < kNumbers; ++k) {
+      const float low = local[k] < a ? local[k] : a;
+      local[k] = low > b ? low : b;
+    }
+    const float next = a;  // neither loop can be left out
+    a = b;
+    b = next;
+  }
+  for (std::size_t k = 0; k < kNumbers; ++k) numbers[k] = local[k];
+}
+
 // More sums than the latency of a fused operation needs.
 constexpr std::size_t kSums = 96;
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -113,6 +137,26 @@ void sum_rows(const T* rows, std::size_t n, std::size_t d, T* out) {
 }
 template void sum_rows(const float*, std::size_t, std::size_t, float*);
 template void sum_rows(const double*, std::size_t, std::size_t, double*);
+
+template <class T>
+void sum_rows_in_double(const T* rows, std::size_t n, std::size_t d, double* out) {
+  constexpr std::size_t kPart = 1024;
+  for (std::size_t begin = 0; begin < d; begin += kPart) {
+    const std::size_t count = std::min(kPart, d - begin);
+    std::copy_n(rows + begin, count, out + begin);
+    for (std::size_t i = 1; i < n; ++i) widen(rows + i * d + begin, out + begin, count);
+  }
+}
+template void sum_rows_in_double(const float*, std::size_t, std::size_t, double*);
+template void sum_rows_in_double(const double*, std::size_t, std::size_t, double*);
+
+double minmax_gops() {
+  constexpr std::size_t kSteps = 1000000;
+  float numbers[kNumbers] = {};
+  for (std::size_t k = 0; k < kNumbers; ++k) numbers[k] = static_cast<float>(k);
+  const double time = seconds([&] { minmax_loop(numbers, 60.0f, 30.0f, kSteps); });
+  return numbers[0] > 100 ? 0 : 2.0 * kNumbers * kSteps / time * 1e-9;
+}
 
 double fused_gflops() {
   constexpr std::size_t kSteps = 1000000;

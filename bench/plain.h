@@ -22,6 +22,12 @@ void vclip_by_hand(T* m, const T* g, T* w, T tau, T eta, std::size_t n);
 // added to a part of the result that stays in the cache.
 template <class T>
 void sum_rows(const T* rows, std::size_t n, std::size_t d, T* out);
+// The same in double, as an exact mean has to.
+template <class T>
+void sum_rows_in_double(const T* rows, std::size_t n, std::size_t d, double* out);
+
+// A loop of nothing but minima and maxima of floats, in registers: how many per second.
+double minmax_gops();
 
 // A loop of nothing but fused products and sums of doubles, in registers.
 double fused_gflops();

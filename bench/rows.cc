@@ -12,6 +12,7 @@
 
 #include "bench.h"
 #include "core/sample/gram.h"
+#include "kernels/network.h"
 #include "medgrad/large_vector.h"
 #include "medgrad/sample.h"
 #include "medgrad/thread_pool.h"
@@ -62,6 +63,38 @@ std::vector<std::pair<std::string, Rule>> rules_for(std::size_t n) {
           {"nnm+median", Rule({nearest}, Median{})}};
 }
 
+// Minima and maxima per column of the network for the median of n rows; 0 where there is none.
+template <std::size_t N>
+constexpr std::size_t operations_of() {
+  constexpr kernels::MedianNetwork<N> kNetwork;
+  std::size_t all = 0;
+  for (std::size_t c = 0; c < kNetwork.count; ++c)
+    all += std::size_t{kNetwork.comparators[c].keep_low} + kNetwork.comparators[c].keep_high;
+  return all;
+}
+std::size_t network_operations(std::size_t n) {
+  switch (n) {
+    case 4:
+      return operations_of<4>();
+    case 8:
+      return operations_of<8>();
+    case 16:
+      return operations_of<16>();
+    case 17:
+      return operations_of<20>();
+    case 24:
+      return operations_of<24>();
+    case 32:
+      return operations_of<32>();
+    case 48:
+      return operations_of<48>();
+    case 64:
+      return operations_of<64>();
+    default:
+      return 0;
+  }
+}
+
 struct Task {
   std::string name;
   std::function<void()> run;
@@ -110,6 +143,8 @@ void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only) 
     if (name.find(only) != std::string::npos || tasks.empty()) tasks.push_back({name, run});
   };
   add("plain", [&] { sum_rows(values.data(), n, d, out.data()); });
+  std::vector<double> wide(d);
+  add("plain in double", [&] { sum_rows_in_double(values.data(), n, d, wide.data()); });
   add("gram", [&] { sum += estimators::gram_matrix<T>(input, centre.data(), {}).g[0]; });
   for (const auto& [name, rule] : rules_for(n)) {
     for (const bool threads : {false, true}) {
@@ -123,19 +158,23 @@ void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only) 
     for (Task& task : tasks) measure(task);
   }
   for (const Task& task : tasks) {
-    std::printf(R"({"what": "%s", "n": %zu, "d": %zu, "ms": %.6f, "wall_ms": %.6f})"
-                "\n",
-                task.name.c_str(), n, d, task.best * 1e3, task.wall * 1e3);
+    std::printf(
+        R"({"what": "%s", "n": %zu, "d": %zu, "ms": %.6f, "wall_ms": %.6f, "operations": %zu})"
+        "\n",
+        task.name.c_str(), n, d, task.best * 1e3, task.wall * 1e3, network_operations(n));
   }
   if (std::isnan(sum)) std::puts("");
 }
 
 void fused_rate(int rounds) {
-  double best = 0;
-  for (int round = 0; round < rounds; ++round) best = std::max(best, fused_gflops());
-  std::printf(R"({"gflops": %.2f})"
+  double fused = 0, minmax = 0;
+  for (int round = 0; round < rounds; ++round) {
+    fused = std::max(fused, fused_gflops());
+    minmax = std::max(minmax, minmax_gops());
+  }
+  std::printf(R"({"gflops": %.2f, "minmax_gops": %.2f})"
               "\n",
-              best);
+              fused, minmax);
 }
 
 template void rows_of<float>(std::size_t, std::size_t, int, const std::string&);

@@ -116,36 +116,48 @@ def sample(binary, folder, method, n, d, name, tolerance, target, rounds):
 
 
 # How many times a plain pass over the rows a column median may take; between the sizes that have an aim, that of the next.
-MEDIAN_LIMITS = {4: 1.5, 16: 1.5, 17: 3, 32: 3, 64: 3, 65: 5, 128: 5, 129: 10, 256: 10, 257: 20, 1000: 20}
+MEDIAN_LIMITS = {4: 1.5, 8: 1.5, 16: 1.5, 17: 3, 24: 3, 32: 3, 48: 3, 64: 3, 65: 5, 96: 5, 128: 5, 129: 10, 192: 10, 256: 10, 257: 20,
+                 512: 20, 1000: 20}
+BY_COLUMN = ("mean", "median", "trimmed mean", "meamed")
+WITH_AIM = ("geometric median", "huber location", "krum", "multi-krum", "caf", "nnm+krum", "nnm+caf")
+WITHOUT_AIM = ("centered clipping", "nnm+geometric median", "nnm+median")
 
 
-def growth(binary, rounds, entries=1 << 22):
+def growth(binary, rounds, entries, where, python):
     """Sample estimators of few to many rows with the same number of entries, against a plain pass that adds up the
     rows; rules on whole rows against the Gram matrix and the median. One thread is measured by its processor time, which
-    others on the machine hardly change; two by the clock on the wall, which means something on an idle machine only."""
-    fused = run(binary, "fused", "double", 5)[0]["gflops"]
+    others on the machine hardly change; two by the clock on the wall, which means something on an idle machine only.
+    Beside it the limit of networks: as many minima and maxima in registers as they have; and other libraries."""
+    rates = run(binary, "fused", "double", 5)[0]
     for n, limit in MEDIAN_LIMITS.items():
         d = entries // n
-        lines = run(binary, "rows", "float", n, d, rounds if n < 200 else max(3, rounds // 3))
+        lines = run(binary, "rows", "float", n, d, rounds if n < 200 or entries < 1 << 20 else max(3, rounds // 3))
         ms = {line["what"]: line["ms"] for line in lines}
         wall = {line["what"]: line["wall_ms"] for line in lines}
-        size = f"{n} x {d} floats"
+        size = f"{n} x {d} floats{where}"
 
         def row(what, ours, peer, name, target):
-            return {"what": f"{what}, {size}", "ours": f"{ours:.2f} ms", "peer": f"{peer:.2f} ms ({name})",
-                    "ratio": peer / ours, "target": target, "detail": lines}
+            return {"what": f"{what}, {size}", "ours": f"{ours:.4g} ms", "peer": f"{peer:.4g} ms ({name})",
+                    "ratio": peer / ours, "target": target, "n": n, "d": d, "name": what, "ms": ours, "peer_ms": peer}
 
-        plain = ms["plain"]
+        plain, network = ms["plain"], lines[0]["operations"]
         yield row("mean", ms["mean"], plain, "adding up", 1 / 1.2)
+        yield row("mean", ms["mean"], ms["plain in double"], "adding up in double", None)
         yield row("median", ms["median"], plain, "adding up", 1 / limit)
-        yield row("trimmed mean", ms["trimmed mean"], ms["median"], "median", 1 / 1.5)
+        if network:
+            bound = network * d / rates["minmax_gops"] * 1e-6
+            yield row("median", ms["median"], bound, f"{network} minima and maxima", None)
+        for what in ("trimmed mean", "meamed"):
+            yield row(what, ms[what], ms["median"], "median", 1 / 1.5)
         speed = n * (n + 1) * d / ms["gram"] * 1e-6
-        yield {"what": f"Gram matrix, {size}", "ours": f"{speed:.1f} GF/s", "peer": f"{fused:.1f} GF/s (fused)",
-               "ratio": speed / fused, "target": 0.5 if n >= 64 else None}
-        for what in ("geometric median", "huber location"):
-            yield row(what, ms[what], ms["gram"] + ms["median"], "Gram, median", 1 / 1.2 if n >= 32 else None)
-        for what in ("mean", "median", "trimmed mean", "geometric median"):
+        yield {"what": f"Gram matrix, {size}", "ours": f"{speed:.1f} GF/s", "peer": f"{rates['gflops']:.1f} GF/s (fused)",
+               "ratio": speed / rates["gflops"], "target": 0.5, "n": n, "d": d, "name": "Gram matrix", "ms": ms["gram"]}
+        for what in WITH_AIM + WITHOUT_AIM:
+            yield row(what, ms[what], ms["gram"] + ms["median"], "Gram, median", 1 / 1.2 if what in WITH_AIM else None)
+        for what in BY_COLUMN + WITH_AIM + WITHOUT_AIM if entries > 1 << 20 else ():
             yield row(f"{what}, 2 threads", wall[f"{what}, 2 threads"], wall[what], "one", 1.6)
+        for other in run(python, pathlib.Path(__file__).parent / "peers" / "rules.py", n, d, 0.1):
+            yield row(other["what"], ms[other["what"]], other["ms"], other["library"], 1)
 
 
 def stable_samples(binary, alpha, beta, rounds, n=1 << 20):
@@ -265,7 +277,8 @@ def sections(options):
                 yield from sample(binary, folder, "geometric-median", 11, options.d, name, tolerance, 20, 5)
 
     def sizes():
-        yield from growth(binary, options.rounds)
+        yield from growth(binary, options.rounds, 1 << 22, "", options.peers)
+        yield from growth(binary, options.rounds, 1 << 16, " in the cache", options.peers)
 
     def laws():
         for alpha, beta in ((1.1, 0), (1.5, 0.5)):
@@ -306,6 +319,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=15, help="turns of the online steps")
     parser.add_argument("--n", type=int, default=20_000_000, help="length of the online steps' vectors")
     parser.add_argument("--d", type=int, default=1_000_000, help="length of the sample estimators' rows")
+    parser.add_argument("--peers", default=sys.executable,
+                        help="a Python that has other libraries (torch, byzfl from PyPI) for the section growth")
     options = parser.parse_args()
     known = sections(options)
     for name in options.section:

@@ -11,6 +11,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/double-inl.h"
 #include "kernels/fused-inl.h"
 #include "kernels/network-inl.h"
 
@@ -120,26 +121,6 @@ bool RegisterMedians(const T* const* rows, std::size_t n, std::size_t begin, std
   const bool finite = RegisterMedians<true>(rows, n, begin, end, out, kAll);
   hwy::FlushStream();
   return finite;
-}
-
-// Loads T as double.
-template <class D, class T>
-HWY_INLINE hn::Vec<D> LoadAsDouble(D d, const T* x) {
-  if constexpr (std::is_same_v<T, double>) {
-    return hn::LoadU(d, x);
-  } else {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
-  }
-}
-// Stores double as T.
-template <class D, class T>
-HWY_INLINE void StoreAs(hn::Vec<D> v, D d, T* x) {
-  if constexpr (std::is_same_v<T, double>) {
-    hn::StoreU(v, d, x);
-  } else {
-    const hn::Rebind<float, D> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, v), narrow, x);
-  }
 }
 
 // Some of the rows: adds them to sums that begin with 0 (kFirst) or are in memory, and leaves them

@@ -11,21 +11,12 @@
 #define HWY_TARGET_INCLUDE "kernels/gram.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/double-inl.h"
 #include "kernels/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Loads T as double.
-template <class D, class T>
-HWY_INLINE hn::Vec<D> LoadDouble(D d, const T* x) {
-  if constexpr (std::is_same_v<T, double>) {
-    return hn::LoadU(d, x);
-  } else {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
-  }
-}
 
 // (x - c) s. Scales below one come first, as they are there because the difference may overflow;
 // those above one come last, as c itself may be large.
@@ -36,7 +27,7 @@ inline Scaling ScalingBy(const double* scales, std::size_t i) {
 
 template <class D, class T, class V = hn::Vec<D>>
 HWY_INLINE V Difference(D d, const T* x, const T* c, Scaling scaling, V scale) {
-  V a = LoadDouble(d, x), b = c == nullptr ? hn::Zero(d) : LoadDouble(d, c);
+  V a = LoadAsDouble(d, x), b = c == nullptr ? hn::Zero(d) : LoadAsDouble(d, c);
   if (scaling == Scaling::kNone) return hn::Sub(a, b);
   if (scaling == Scaling::kLast) return hn::Mul(hn::Sub(a, b), scale);
   return hn::Sub(hn::Mul(a, scale), hn::Mul(b, scale));
@@ -131,17 +122,52 @@ void AddBlock(const double* tile, std::size_t width, std::size_t row, std::size_
   BlockLanes<false>(tile + row * width, tile + column * width, width, sums);
 }
 
+// Pairs (i, k), k <= i, of a few rows in the order of pair_index.
+consteval std::size_t PairRow(std::size_t pair) {
+  std::size_t i = 0;
+  while (pair_index(i + 1, 0) <= pair) ++i;
+  return i;
+}
+consteval std::size_t PairColumn(std::size_t pair) { return pair - pair_index(PairRow(pair), 0); }
+
+// Inner products of kBlockRows rows from x on among themselves, lanes [part, part + N); sums[i] is
+// where those of the i-th row are.
+template <class D, std::size_t... S, std::size_t... I>
+HWY_INLINE void TriangleProducts(D d, const double* HWY_RESTRICT x, std::size_t width,
+                                 double* HWY_RESTRICT const* sums, std::index_sequence<S...>,
+                                 std::index_sequence<I...>) {
+  using V = hn::Vec<D>;
+  V s[sizeof...(S)] = {hn::LoadU(d, sums[PairRow(S)] + PairColumn(S) * kLanes)...};
+  for (std::size_t j = 0; j < width; j += kLanes) {
+    const V a[] = {hn::LoadU(d, x + I * width + j)...};
+    ((s[S] = MulAdd(d, a[PairRow(S)], a[PairColumn(S)], s[S])), ...);
+  }
+  (hn::StoreU(s[S], d, sums[PairRow(S)] + PairColumn(S) * kLanes), ...);
+}
+
+// The rows from `row` on among themselves.
+void AddTriangle(const double* tile, std::size_t width, std::size_t row, double* lanes) {
+  const hn::CappedTag<double, kLanes> d;
+  for (std::size_t part = 0; part < kLanes; part += hn::Lanes(d)) {
+    double* at[kBlockRows];
+    for (std::size_t i = 0; i < kBlockRows; ++i)
+      at[i] = lanes + pair_index(row + i, row) * kLanes + part;
+    TriangleProducts(d, tile + row * width + part, width, at,
+                     std::make_index_sequence<pair_index(kBlockRows, 0)>(),
+                     std::make_index_sequence<kBlockRows>());
+  }
+}
+
 void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes) {
-  for (std::size_t i = 0; i < n; ++i) {
+  const std::size_t whole = n / kBlockRows * kBlockRows;
+  for (std::size_t row = 0; row < whole; row += kBlockRows) {
+    for (std::size_t k = 0; k < row; k += kBlockColumns) AddBlock(tile, width, row, k, lanes);
+    AddTriangle(tile, width, row, lanes);
+  }
+  for (std::size_t i = whole; i < n; ++i) {
     const double* const x = tile + i * width;
     double* const at = lanes + pair_index(i, 0) * kLanes;
     std::size_t k = 0;
-    const std::size_t first = i / kBlockRows * kBlockRows;  // of the block that this row is in
-    if (first + kBlockRows <= n) {
-      for (; k < first; k += kBlockColumns) {
-        if (i == first) AddBlock(tile, width, first, k, lanes);
-      }
-    }
     for (; k + 8 <= i + 1; k += 8) AddProducts<8>(x, tile + k * width, width, at + k * kLanes);
     for (; k + 4 <= i + 1; k += 4) AddProducts<4>(x, tile + k * width, width, at + k * kLanes);
     const double* const y = tile + k * width;
@@ -204,7 +230,7 @@ void SumGram(const double* tile, std::size_t n, std::size_t width, double* sums)
 // Loads c as double, 0 where there is none.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> LoadCentre(D d, const T* c, std::size_t j) {
-  return c == nullptr ? hn::Zero(d) : LoadDouble(d, c + j);
+  return c == nullptr ? hn::Zero(d) : LoadAsDouble(d, c + j);
 }
 
 // Squared distances of kRows rows without scales, over whole blocks of kLanes columns. Several rows
@@ -220,7 +246,7 @@ void AddSquaredRows(const T* const* rows, std::size_t count, const T* HWY_RESTRI
     for (std::size_t block = 0; block + kLanes <= count; block += kLanes) {
       const auto c = LoadCentre(d, centre, block + part);
       for (std::size_t i = 0; i < kRows; ++i) {
-        const auto v = hn::Sub(LoadDouble(d, rows[i] + block + part), c);
+        const auto v = hn::Sub(LoadAsDouble(d, rows[i] + block + part), c);
         sum[i] = MulAdd(d, v, v, sum[i]);
       }
     }
@@ -276,7 +302,7 @@ HWY_INLINE void SumColumns(D d, const T* const* rows, std::size_t n, std::size_t
     for (std::size_t k = 0; k < K; ++k) {
       const T* const x = rows[i] + j + k * N;
       const V v = scales == nullptr
-                      ? hn::Sub(LoadDouble(d, x), origin[k])
+                      ? hn::Sub(LoadAsDouble(d, x), origin[k])
                       : Difference(d, x, anchor == nullptr ? nullptr : anchor + j + k * N,
                                    ScalingBy(scales, i), hn::Set(d, scales[i]));
       acc[k] = MulAdd(d, coefficient, v, acc[k]);
@@ -285,26 +311,15 @@ HWY_INLINE void SumColumns(D d, const T* const* rows, std::size_t n, std::size_t
   for (std::size_t k = 0; k < K; ++k) hn::StoreU(acc[k], d, sum + j + k * N);
 }
 
-// Stores double as T.
-template <class D, class T>
-HWY_INLINE void StoreDouble(hn::Vec<D> v, D d, T* x) {
-  if constexpr (std::is_same_v<T, double>) {
-    hn::StoreU(v, d, x);
-  } else {
-    const hn::Rebind<float, D> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, v), narrow, x);
-  }
-}
-
 // out = a + sum, and the square of what that lost: exact where |a| >= |sum| (Dekker), and close
 // enough elsewhere, as it only sets a tolerance.
 template <class D, class T>
 HWY_INLINE void FinishSum(D d, const T* anchor, const double* sum, std::size_t j, T* out,
                           double* error) {
-  const auto a = anchor == nullptr ? hn::Zero(d) : LoadDouble(d, anchor + j);
+  const auto a = anchor == nullptr ? hn::Zero(d) : LoadAsDouble(d, anchor + j);
   const auto s = hn::LoadU(d, sum + j);
-  StoreDouble(hn::Add(a, s), d, out + j);
-  const auto lost = hn::Sub(s, hn::Sub(LoadDouble(d, out + j), a));
+  StoreAs(hn::Add(a, s), d, out + j);
+  const auto lost = hn::Sub(s, hn::Sub(LoadAsDouble(d, out + j), a));
   double* const lane = error + j % kLanes;
   hn::StoreU(hn::Add(hn::LoadU(d, lane), hn::Mul(lost, lost)), d, lane);
 }

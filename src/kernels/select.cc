@@ -13,6 +13,8 @@
 #define HWY_TARGET_INCLUDE "kernels/select.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/double-inl.h"
+#include "kernels/network-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
@@ -289,56 +291,32 @@ void Select(const T* const* rows, std::size_t n, std::size_t count, std::size_t 
   }
 }
 
-// Loads T as double.
-template <class D, class T>
-HWY_INLINE hn::Vec<D> LoadAsDouble(D d, const T* x) {
-  if constexpr (std::is_same_v<T, double>) {
-    return hn::LoadU(d, x);
-  } else {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
+// The mean of the entries of rank f + 1 … n - f of a vector of columns, which are from `first` to
+// `last`: those between, and of those equal to one of them as many as there are left. False if a
+// sum overflows.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE bool TrimmedMeans(D d, const T* HWY_RESTRICT x, std::size_t n, std::size_t f, V first,
+                             V last, T* HWY_RESTRICT mean) {
+  const hn::RebindToSigned<D> whole;
+  DoubleSum<D> sum;
+  auto within = hn::Zero(whole);
+  for (std::size_t i = 0; i < n; ++i) {
+    const V v = hn::LoadU(d, x + i * Line<T>());
+    const auto mask = hn::And(hn::Gt(v, first), hn::Lt(v, last));
+    sum.add(hn::IfThenElseZero(mask, v));
+    within = AddIf(whole, hn::RebindMask(whole, mask), within);
   }
-}
-
-// The mean of the entries of rank f + 1 … n - f, which are from a to b: those between, and of those
-// equal to a or b as many as there are left.
-template <class T>
-bool TrimmedMeans(const T* HWY_RESTRICT x, std::size_t n, std::size_t f, const T* a, const T* b,
-                  T* mean) {
-  const hn::CappedTag<double, 8> d;
-  const hn::RebindToSigned<decltype(d)> whole;
-  using V = hn::Vec<decltype(d)>;
-  const double kept = static_cast<double>(n - 2 * f);
-  double out[Line<T>()];
-  bool finite = true;
-  for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d)) {
-    const V first = LoadAsDouble(d, a + part), last = LoadAsDouble(d, b + part);
-    V sum = hn::Zero(d);
-    auto within = hn::Zero(whole);
-    for (std::size_t i = 0; i < n; ++i) {
-      const V v = LoadAsDouble(d, x + i * Line<T>() + part);
-      const auto mask = hn::And(hn::Gt(v, first), hn::Lt(v, last));
-      sum = hn::Add(sum, hn::IfThenElseZero(mask, v));
-      within = AddIf(whole, hn::RebindMask(whole, mask), within);
-    }
-    const V between = hn::ConvertTo(d, within);
-    V at_first = hn::Set(d, 1.0);
-    const V rest = hn::Sub(hn::Set(d, kept), between);
-    if (!hn::AllTrue(d, hn::Eq(rest, hn::Set(d, 2.0)))) {  // ties, or a = b
-      auto up_to = hn::Zero(whole);
-      for (std::size_t i = 0; i < n; ++i) {
-        const auto mask = hn::Le(LoadAsDouble(d, x + i * Line<T>() + part), first);
-        up_to = AddIf(whole, hn::RebindMask(whole, mask), up_to);
-      }
-      at_first = hn::Sub(hn::ConvertTo(d, up_to), hn::Set(d, static_cast<double>(f)));
-      at_first = hn::Min(at_first, rest);
-    }
-    sum = hn::Add(sum, hn::Mul(at_first, first));
-    sum = hn::Add(sum, hn::Mul(hn::Sub(rest, at_first), last));
-    finite = finite && hn::AllTrue(d, hn::IsFinite(sum));
-    const V mean_of = hn::IfThenElse(hn::Eq(first, last), first, hn::Div(sum, hn::Set(d, kept)));
-    hn::StoreU(mean_of, d, out + part);
+  const T kept = static_cast<T>(n - 2 * f);
+  const V rest = hn::Sub(hn::Set(d, kept), hn::ConvertTo(d, within));
+  V at_first = hn::Set(d, T{1});
+  if (!hn::AllTrue(d, hn::Eq(rest, hn::Set(d, T{2})))) {  // ties, or the two are equal
+    at_first = hn::Sub(CountAtMost(d, x, n, first), hn::Set(d, static_cast<T>(f)));
+    at_first = hn::Min(at_first, rest);
   }
-  for (std::size_t j = 0; j < Line<T>(); ++j) mean[j] = static_cast<T>(out[j]);
+  sum.add_times(at_first, first);
+  sum.add_times(hn::Sub(rest, at_first), last);
+  const bool finite = sum.store_mean(static_cast<double>(n - 2 * f), mean);
+  hn::StoreU(hn::IfThenElse(hn::Eq(first, last), first, hn::LoadU(d, mean)), d, mean);
   return finite;
 }
 
@@ -347,20 +325,68 @@ bool Trimmed(const T* const* rows, std::size_t n, std::size_t count, std::size_t
              T* room) {
   const Tag<T> d;
   T* const tile = Aligned(room);
-  T first[Line<T>()], last[Line<T>()], mean[Line<T>()];
+  T mean[Line<T>()];
   const auto from = hn::Set(d, static_cast<T>(f + 1)), to = hn::Set(d, static_cast<T>(n - f));
   for (std::size_t j = 0; j < count; j += Line<T>()) {
     FillTile(rows, n, j, count, tile);
     for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d)) {
       hn::Vec<decltype(d)> sample[kSample];
       TakeSample(d, tile + part, n, sample);
-      hn::StoreU(SelectLanes(d, tile + part, n, from, sample), d, first + part);
-      hn::StoreU(SelectLanes(d, tile + part, n, to, sample), d, last + part);
+      const auto first = SelectLanes(d, tile + part, n, from, sample);
+      const auto last = SelectLanes(d, tile + part, n, to, sample);
+      if (!TrimmedMeans(d, tile + part, n, f, first, last, mean + part)) return false;
     }
-    if (!TrimmedMeans(tile, n, f, first, last, mean)) return false;
     std::copy_n(mean, std::min(Line<T>(), count - j), out + j);
   }
   return true;
+}
+
+// The mean of the n - f entries of a vector of columns that are nearest to the median. `distances`
+// is room for a vector of each row.
+template <class D, class T>
+HWY_INLINE void NearMeans(D d, const T* HWY_RESTRICT x, std::size_t n, std::size_t f,
+                          T* HWY_RESTRICT distances, T* HWY_RESTRICT mean, T* HWY_RESTRICT odd) {
+  const hn::RebindToSigned<D> whole;
+  using V = hn::Vec<D>;
+  V sample[kSample];
+  const V half = hn::Set(d, static_cast<T>((n + 1) / 2)), kept = hn::Set(d, static_cast<T>(n - f));
+  TakeSample(d, x, n, sample);
+  V middle = SelectLanes(d, x, n, half, sample);
+  if (n % 2 == 0) middle = Midpoint(d, middle, NextRank(d, x, n, middle, half));
+  const V most = hn::Set(d, std::numeric_limits<T>::max());
+  for (std::size_t i = 0; i < n; ++i) {
+    const V r = hn::Abs(hn::Sub(hn::LoadU(d, x + i * Line<T>()), middle));
+    hn::StoreU(hn::Min(r, most), d, distances + i * Line<T>());
+  }
+  TakeSample(d, distances, n, sample);
+  const V last = SelectLanes(d, distances, n, kept, sample);
+  DoubleSum<D> sum;
+  auto near = hn::Zero(whole);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto mask = hn::Le(hn::LoadU(d, distances + i * Line<T>()), last);
+    sum.add(hn::IfThenElseZero(mask, hn::LoadU(d, x + i * Line<T>())));
+    near = AddIf(whole, hn::RebindMask(whole, mask), near);
+  }
+  (void)sum.store_mean(static_cast<double>(n - f), mean);
+  const auto good = hn::And(hn::Eq(hn::ConvertTo(d, near), kept), hn::IsFinite(hn::LoadU(d, mean)));
+  hn::StoreU(hn::IfThenZeroElse(good, hn::Set(d, T{1})), d, odd);
+}
+
+template <class T>
+void Near(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out, T* odd,
+          T* room) {
+  const Tag<T> d;
+  T* const tile = Aligned(room);
+  T* const distances = Aligned(room + select_room<T>(n));
+  T mean[Line<T>()], odd_ones[Line<T>()];
+  for (std::size_t j = 0; j < count; j += Line<T>()) {
+    FillTile(rows, n, j, count, tile);
+    for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d))
+      NearMeans(d, tile + part, n, f, distances + part, mean + part, odd_ones + part);
+    const std::size_t width = std::min(Line<T>(), count - j);
+    std::copy_n(mean, width, out + j);
+    std::copy_n(odd_ones, width, odd + j);
+  }
 }
 
 void SelectF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t k,
@@ -380,6 +406,15 @@ bool TrimmedF64(const double* const* rows, std::size_t n, std::size_t count, std
   return Trimmed(rows, n, count, f, out, tile);
 }
 
+void NearF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t f, float* out,
+             float* odd, float* tile) {
+  Near(rows, n, count, f, out, odd, tile);
+}
+void NearF64(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
+             double* out, double* odd, double* tile) {
+  Near(rows, n, count, f, out, odd, tile);
+}
+
 }  // namespace medgrad::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -389,6 +424,8 @@ HWY_EXPORT(SelectF32);
 HWY_EXPORT(SelectF64);
 HWY_EXPORT(TrimmedF32);
 HWY_EXPORT(TrimmedF64);
+HWY_EXPORT(NearF32);
+HWY_EXPORT(NearF64);
 
 template <>
 void select_columns(const float* const* rows, std::size_t n, std::size_t count, std::size_t k,
@@ -413,6 +450,18 @@ bool trimmed_columns(const double* const* rows, std::size_t n, std::size_t count
                      double* out, double* tile) {
   simd_ready();
   return HWY_DYNAMIC_DISPATCH(TrimmedF64)(rows, n, count, f, out, tile);
+}
+template <>
+void near_columns(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
+                  float* out, float* odd, float* tile) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(NearF32)(rows, n, count, f, out, odd, tile);
+}
+template <>
+void near_columns(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
+                  double* out, double* odd, double* tile) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(NearF64)(rows, n, count, f, out, odd, tile);
 }
 
 }  // namespace medgrad::kernels

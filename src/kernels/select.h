@@ -34,4 +34,11 @@ template <class T>
 [[nodiscard]] bool trimmed_columns(const T* const* rows, std::size_t n, std::size_t count,
                                    std::size_t f, T* out, T* tile);
 
+// out[j] = the mean, in double, of the n - f entries of column j that are nearest to the median, in
+// the order of the rows, 2 f < n. odd[j] is not zero where several are as far as the last of them,
+// or the sum overflows, and out[j] is then of no use. Twice the room.
+template <class T>
+void near_columns(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out,
+                  T* odd, T* tile);
+
 }  // namespace medgrad::kernels

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 #include "kernels/simd.h"
@@ -14,84 +12,77 @@
 #define HWY_TARGET_INCLUDE "kernels/sorted.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/double-inl.h"
 #include "kernels/network-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
 
+// A vector is a cache line at most.
 // (A function: GCC 12 shows variables like this in a shared library.)
 template <class T>
 consteval std::size_t Line() {
-  return kLineColumns<T>;
+  return 64 / sizeof(T);
 }
 template <class T>
 using Tag = hn::CappedTag<T, Line<T>()>;
 
-// Pointers to a cache line of each of n rows and of N - n more: all infinite, or with `both` every
-// other one minus infinity.
-template <std::size_t N, class T>
-class Lines {
- public:
-  Lines(const T* const* rows, std::size_t n, bool both) : rows_(rows), n_(n) {
-    constexpr T kInf = std::numeric_limits<T>::infinity();
-    std::fill(low_, low_ + Line<T>(), -kInf);
-    std::fill(high_, high_ + Line<T>(), kInf);
-    for (std::size_t i = n; i < N; ++i) at_[i] = both && (i - n) % 2 == 1 ? low_ : high_;
-  }
-  // The columns from `begin` on; beyond `width` there are zeros.
-  const T* const* from(std::size_t begin, std::size_t width) {
-    for (std::size_t i = 0; i < n_; ++i) {
-      at_[i] = rows_[i] + begin;
-      if (width == Line<T>()) continue;
-      T* const part = part_ + i * Line<T>();
-      std::fill(std::copy_n(at_[i], width, part), part + Line<T>(), T{0});
-      at_[i] = part;
+// Calls visit(rows, j) for vectors of columns that cover all `count` of n rows, with rows to read
+// at j: the last vector overlaps the one before; fewer columns than a vector are copied, and there
+// are zeros beyond them. N >= n is a constant.
+template <std::size_t N, class T, class Visit>
+HWY_INLINE void VisitVectors(const T* const* rows, std::size_t n, std::size_t begin,
+                             std::size_t count, Visit&& visit) {
+  const std::size_t lanes = hn::Lanes(Tag<T>());
+  const T* local[N];
+  for (std::size_t i = 0; i < n; ++i) local[i] = rows[i] + begin;
+  if (count < lanes) {
+    T part[N * Line<T>()];
+    for (std::size_t i = 0; i < n; ++i) {
+      T* const line = part + i * Line<T>();
+      std::fill(std::copy_n(local[i], count, line), line + lanes, T{0});
+      local[i] = line;
     }
-    return at_;
+    return visit(local, 0);
   }
-
- private:
-  const T* const* rows_;
-  std::size_t n_;
-  const T* at_[N];
-  T low_[Line<T>()], high_[Line<T>()], part_[N * Line<T>()];
-};
+  for (std::size_t j = 0; j < count; j += lanes) visit(local, std::min(j, count - lanes));
+}
 
 template <std::size_t N>
 inline constexpr MedianNetwork<N> kMedianOf{};
 
-// The median of n rows in a network for N, N even: filled up with rows of the smallest and of the
-// largest numbers, as many of the one as of the other, or one more of these.
-template <std::size_t N, class D>
-HWY_INLINE hn::Vec<D> PaddedMedian(D d, const hn::TFromD<D>* const* rows, std::size_t n,
-                                   std::size_t j) {
-  hn::Vec<D> v[N];
-  for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, rows[i] + j);
-  CompareFrom<kMedianOf<N>, 0>(v);
-  return n % 2 == 1 ? v[N / 2 - 1] : Midpoint(d, v[N / 2 - 1], v[N / 2]);
-}
-
-template <std::size_t N, class T>
+// The median of n rows, kLeast <= n <= N, in a network for N, N even: filled up with the smallest
+// and the largest numbers, as many of the one as of the other, or one more of these.
+template <std::size_t N, std::size_t kLeast, class T>
 void PaddedMediansOf(const T* const* rows, std::size_t n, std::size_t count, T* HWY_RESTRICT out) {
   const Tag<T> d;
-  Lines<N, T> lines(rows, n, true);
-  T last[Line<T>()];
-  for (std::size_t begin = 0; begin < count; begin += Line<T>()) {
-    const std::size_t width = std::min(Line<T>(), count - begin);
-    const T* const* const at = lines.from(begin, width);
-    T* const to = width == Line<T>() ? out + begin : last;
-    for (std::size_t j = 0; j < Line<T>(); j += hn::Lanes(d))
-      hn::StoreU(PaddedMedian<N>(d, at, n, j), d, to + j);
-    if (to == last) std::copy_n(last, width, out + begin);
-  }
+  const auto inf = hn::Set(d, std::numeric_limits<T>::infinity());
+  T few[Line<T>()];
+  T* HWY_RESTRICT const to = count < hn::Lanes(d) ? few : out;
+  VisitVectors<N>(rows, n, 0, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
+    hn::Vec<decltype(d)> v[N];
+    for (std::size_t i = 0; i < N; ++i) {
+      if (i < kLeast || i < n) {
+        v[i] = hn::LoadU(d, at[i] + j);
+      } else {
+        v[i] = (i - n) % 2 == 0 ? inf : hn::Neg(inf);
+      }
+    }
+    CompareFrom<kMedianOf<N>, 0>(v);
+    hn::StoreU(n % 2 == 1 ? v[N / 2 - 1] : Midpoint(d, v[N / 2 - 1], v[N / 2]), d, to + j);
+  });
+  if (to == few) std::copy_n(few, count, out);
 }
 
 template <class T>
 void PaddedMedians(const T* const* rows, std::size_t n, std::size_t count, T* out) {
-  if (n <= 24) return PaddedMediansOf<24>(rows, n, count, out);
-  if (n <= 32) return PaddedMediansOf<32>(rows, n, count, out);
-  if (n <= 48) return PaddedMediansOf<48>(rows, n, count, out);
-  PaddedMediansOf<64>(rows, n, count, out);
+  if (n <= 20) return PaddedMediansOf<20, 1>(rows, n, count, out);
+  if (n <= 24) return PaddedMediansOf<24, 21>(rows, n, count, out);
+  if (n <= 28) return PaddedMediansOf<28, 25>(rows, n, count, out);
+  if (n <= 32) return PaddedMediansOf<32, 29>(rows, n, count, out);
+  if (n <= 40) return PaddedMediansOf<40, 33>(rows, n, count, out);
+  if (n <= 48) return PaddedMediansOf<48, 41>(rows, n, count, out);
+  PaddedMediansOf<64, 49>(rows, n, count, out);
 }
 
 // All of the network of N, without pruning.
@@ -116,105 +107,100 @@ struct SortNetwork {
 template <std::size_t N>
 inline constexpr SortNetwork<N> kSortOf{};
 
-template <std::size_t N, class D, class T>
-HWY_INLINE void SortVector(D d, const T* const* rows, std::size_t j, T* HWY_RESTRICT tile) {
-  hn::Vec<D> v[N];
-  for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, rows[i] + j);
-  CompareFrom<kSortOf<N>, 0>(v);
-  for (std::size_t i = 0; i < N; ++i) hn::StoreU(v[i], d, tile + i * Line<T>() + j);
-}
-
-// Loads T as double.
-template <class D, class T>
-HWY_INLINE hn::Vec<D> LoadAsDouble(D d, const T* x) {
-  if constexpr (std::is_same_v<T, double>) {
-    return hn::LoadU(d, x);
-  } else {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
-  }
-}
-
-// Stores double as T.
-template <class D, class T>
-HWY_INLINE void StoreAs(hn::Vec<D> v, D d, T* x) {
-  if constexpr (std::is_same_v<T, double>) {
-    hn::StoreU(v, d, x);
-  } else {
-    const hn::Rebind<float, D> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, v), narrow, x);
-  }
-}
-
-// mean[j] = the mean of the lines [first, last); false if a sum overflows.
-template <class T>
-HWY_INLINE bool MeanOfLines(const T* HWY_RESTRICT tile, std::size_t first, std::size_t last,
-                            T* HWY_RESTRICT mean) {
-  const hn::CappedTag<double, 8> d;
-  const auto kept = hn::Set(d, static_cast<double>(last - first));
-  const std::size_t N = hn::Lanes(d);
+// Calls use(j) for the vectors of columns, sorted in the tile: a vector per rank. False if an entry
+// is not finite: 0 times the sum of a column is NaN then, and stays in the sum of those.
+template <std::size_t N, std::size_t kLeast, class T, class Use>
+bool SortVectors(const T* const* rows, std::size_t n, std::size_t begin, std::size_t count,
+                 T* HWY_RESTRICT tile, Use&& use) {
+  const Tag<T> d;
+  const auto inf = hn::Set(d, std::numeric_limits<T>::infinity());
   auto alarm = hn::Zero(d);
-  for (std::size_t j = 0; j < Line<T>(); j += N) {
-    auto s = hn::Zero(d);
-    for (std::size_t i = first; i < last; ++i)
-      s = hn::Add(s, LoadAsDouble(d, tile + i * Line<T>() + j));
-    alarm = hn::Add(alarm, hn::Mul(s, hn::Zero(d)));
-    StoreAs(hn::Div(s, kept), d, mean + j);
-  }
+  VisitVectors<N>(rows, n, begin, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
+    hn::Vec<decltype(d)> v[N];
+    auto sum = hn::Zero(d);
+    for (std::size_t i = 0; i < N; ++i) {
+      if (i < kLeast || i < n) {
+        v[i] = hn::LoadU(d, at[i] + j);
+        sum = hn::Add(sum, v[i]);
+      } else {
+        v[i] = inf;
+      }
+    }
+    alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
+    CompareFrom<kSortOf<N>, 0>(v);
+    for (std::size_t i = 0; i < N; ++i) hn::Store(v[i], d, tile + i * hn::Lanes(d));
+    use(j);
+  });
   return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d)));
 }
-
-// Calls use(begin, width, tile) for every line of columns, sorted in the tile.
-template <std::size_t N, class T, class Use>
-void SortLines(const T* const* rows, std::size_t n, std::size_t count, T* tile, Use&& use) {
-  const Tag<T> d;
-  Lines<N, T> lines(rows, n, false);
-  for (std::size_t begin = 0; begin < count; begin += Line<T>()) {
-    const std::size_t width = std::min(Line<T>(), count - begin);
-    const T* const* const at = lines.from(begin, width);
-    for (std::size_t j = 0; j < Line<T>(); j += hn::Lanes(d)) SortVector<N>(d, at, j, tile);
-    use(begin, width);
-  }
-}
 template <class T, class Use>
-void SortAll(const T* const* rows, std::size_t n, std::size_t count, T* tile, Use&& use) {
-  if (n <= 4) return SortLines<4>(rows, n, count, tile, use);
-  if (n <= 8) return SortLines<8>(rows, n, count, tile, use);
-  if (n <= 16) return SortLines<16>(rows, n, count, tile, use);
-  if (n <= 24) return SortLines<24>(rows, n, count, tile, use);
-  if (n <= 32) return SortLines<32>(rows, n, count, tile, use);
-  if (n <= 48) return SortLines<48>(rows, n, count, tile, use);
-  SortLines<64>(rows, n, count, tile, use);
+bool SortAll(const T* const* rows, std::size_t n, std::size_t begin, std::size_t count, T* tile,
+             Use&& use) {
+  if (n <= 3) return SortVectors<3, 1>(rows, n, begin, count, tile, use);
+  if (n == 4) return SortVectors<4, 4>(rows, n, begin, count, tile, use);
+  if (n == 5) return SortVectors<5, 5>(rows, n, begin, count, tile, use);
+  if (n == 6) return SortVectors<6, 6>(rows, n, begin, count, tile, use);
+  if (n <= 8) return SortVectors<8, 7>(rows, n, begin, count, tile, use);
+  if (n <= 10) return SortVectors<10, 9>(rows, n, begin, count, tile, use);
+  if (n <= 12) return SortVectors<12, 11>(rows, n, begin, count, tile, use);
+  if (n <= 16) return SortVectors<16, 13>(rows, n, begin, count, tile, use);
+  if (n <= 24) return SortVectors<24, 17>(rows, n, begin, count, tile, use);
+  if (n <= 32) return SortVectors<32, 25>(rows, n, begin, count, tile, use);
+  if (n <= 48) return SortVectors<48, 33>(rows, n, begin, count, tile, use);
+  return SortVectors<64, 49>(rows, n, begin, count, tile, use);
 }
 
-// The mean of a sorted column, also where its sum overflows.
+// The mean of ranks [f, n - f) (from 0) of a sorted tile; false if a sum overflows.
 template <class T>
-T MeanOfParts(const T* tile, std::size_t first, std::size_t last) {
-  const double kept = static_cast<double>(last - first);
-  double sum = 0, mean = 0;
-  for (std::size_t i = first; i < last; ++i) {
-    sum += static_cast<double>(tile[i * Line<T>()]);
-    mean += static_cast<double>(tile[i * Line<T>()]) / kept;
+HWY_INLINE bool TrimmedMean(const T* HWY_RESTRICT tile, std::size_t n, std::size_t f,
+                            T* HWY_RESTRICT mean) {
+  const Tag<T> d;
+  DoubleSum<decltype(d)> sum;
+  for (std::size_t i = f; i < n - f; ++i) sum.add(hn::Load(d, tile + i * hn::Lanes(d)));
+  return sum.store_mean(static_cast<double>(n - 2 * f), mean);
+}
+
+// Those n - f that are nearest to the median.
+template <class T>
+HWY_INLINE void NearMean(const T* HWY_RESTRICT tile, std::size_t n, std::size_t f,
+                         T* HWY_RESTRICT mean, T* HWY_RESTRICT odd) {
+  const Tag<T> d;
+  const auto rank = [&](std::size_t i) HWY_ATTR { return hn::Load(d, tile + i * hn::Lanes(d)); };
+  const auto middle = Midpoint(d, rank((n - 1) / 2), rank(n / 2)), one = hn::Set(d, T{1});
+  auto ties = hn::Zero(d);
+  DoubleSum<decltype(d)> sum;
+  for (std::size_t i = 0; i < f; ++i) {
+    const auto low = rank(i), high = rank(i + n - f);
+    const auto below = hn::Sub(middle, low), above = hn::Sub(high, middle);
+    sum.add(hn::IfThenElse(hn::Lt(above, below), high, low));
+    const auto tie = hn::And(hn::Eq(above, below), hn::Gt(below, hn::Zero(d)));
+    ties = hn::IfThenElse(tie, one, ties);
   }
-  if (std::isfinite(sum)) return static_cast<T>(sum / kept);
-  constexpr double kMost = static_cast<double>(std::numeric_limits<T>::max());
-  return static_cast<T>(std::min(std::max(mean, -kMost), kMost));
+  for (std::size_t i = f; i < n - f; ++i) sum.add(rank(i));
+  (void)sum.store_mean(static_cast<double>(n - f), mean);
+  hn::StoreU(hn::IfThenElse(hn::IsFinite(hn::LoadU(d, mean)), ties, one), d, odd);
 }
 
-// One function for both, so that each network is there once.
+// One function for both, so that each network is there once; `odd` is null for trimmed means.
 template <class T>
-void SortOrMean(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out,
-                T* sorted) {
-  alignas(64) T room[kSortedRows * Line<T>()];
-  T mean[Line<T>()];
-  T* const tile = out == nullptr ? sorted : room;
-  SortAll(rows, n, count, tile, [&](std::size_t begin, std::size_t width) HWY_ATTR {
-    if (out == nullptr) return;
-    T* const to = width == Line<T>() ? out + begin : mean;
-    if (!MeanOfLines(tile, f, n - f, to)) {
-      for (std::size_t j = 0; j < Line<T>(); ++j) to[j] = MeanOfParts(tile + j, f, n - f);
+bool SortedMeans(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                 std::size_t f, T* out, T* odd) {
+  alignas(64) T tile[kSortedRows * Line<T>()];
+  T few[Line<T>()], few_odd[Line<T>()];
+  const std::size_t count = end - begin;
+  const bool is_few = count < hn::Lanes(Tag<T>());
+  T *const to = is_few ? few : out, *const odd_to = is_few ? few_odd : odd;
+  bool finite = true;
+  const bool entries = SortAll(rows, n, begin, count, tile, [&](std::size_t j) HWY_ATTR {
+    if (odd == nullptr) {
+      finite = TrimmedMean(tile, n, f, to + j) && finite;
+    } else {
+      NearMean(tile, n, f, to + j, odd_to + j);
     }
-    if (to == mean) std::copy_n(mean, width, out + begin);
   });
+  if (is_few) std::copy_n(few, count, out);
+  if (is_few && odd != nullptr) std::copy_n(few_odd, count, odd);
+  return finite && entries;
 }
 
 void PaddedMediansF32(const float* const* rows, std::size_t n, std::size_t count, float* out) {
@@ -223,19 +209,13 @@ void PaddedMediansF32(const float* const* rows, std::size_t n, std::size_t count
 void PaddedMediansF64(const double* const* rows, std::size_t n, std::size_t count, double* out) {
   PaddedMedians(rows, n, count, out);
 }
-void SortF32(const float* const* rows, std::size_t n, std::size_t width, float* tile) {
-  SortOrMean(rows, n, width, 0, decltype(tile){nullptr}, tile);
+bool MeansF32(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+              std::size_t f, float* out, float* odd) {
+  return SortedMeans(rows, n, begin, end, f, out, odd);
 }
-void SortF64(const double* const* rows, std::size_t n, std::size_t width, double* tile) {
-  SortOrMean(rows, n, width, 0, decltype(tile){nullptr}, tile);
-}
-void SortedMeansF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
-                    float* out) {
-  SortOrMean(rows, n, count, f, out, decltype(out){nullptr});
-}
-void SortedMeansF64(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
-                    double* out) {
-  SortOrMean(rows, n, count, f, out, decltype(out){nullptr});
+bool MeansF64(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+              std::size_t f, double* out, double* odd) {
+  return SortedMeans(rows, n, begin, end, f, out, odd);
 }
 
 }  // namespace medgrad::kernels::HWY_NAMESPACE
@@ -245,10 +225,8 @@ HWY_AFTER_NAMESPACE();
 namespace medgrad::kernels {
 HWY_EXPORT(PaddedMediansF32);
 HWY_EXPORT(PaddedMediansF64);
-HWY_EXPORT(SortF32);
-HWY_EXPORT(SortF64);
-HWY_EXPORT(SortedMeansF32);
-HWY_EXPORT(SortedMeansF64);
+HWY_EXPORT(MeansF32);
+HWY_EXPORT(MeansF64);
 
 template <>
 void sorted_medians(const float* const* rows, std::size_t n, std::size_t count, float* out) {
@@ -261,26 +239,28 @@ void sorted_medians(const double* const* rows, std::size_t n, std::size_t count,
   HWY_DYNAMIC_DISPATCH(PaddedMediansF64)(rows, n, count, out);
 }
 template <>
-void sort_columns(const float* const* rows, std::size_t n, std::size_t width, float* tile) {
+bool sorted_means(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                  std::size_t f, float* out) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(SortF32)(rows, n, width, tile);
+  return HWY_DYNAMIC_DISPATCH(MeansF32)(rows, n, begin, end, f, out, nullptr);
 }
 template <>
-void sort_columns(const double* const* rows, std::size_t n, std::size_t width, double* tile) {
+bool sorted_means(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                  std::size_t f, double* out) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(SortF64)(rows, n, width, tile);
+  return HWY_DYNAMIC_DISPATCH(MeansF64)(rows, n, begin, end, f, out, nullptr);
 }
 template <>
-void sorted_means(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
-                  float* out) {
+bool sorted_near_means(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                       std::size_t f, float* out, float* odd) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(SortedMeansF32)(rows, n, count, f, out);
+  return HWY_DYNAMIC_DISPATCH(MeansF32)(rows, n, begin, end, f, out, odd);
 }
 template <>
-void sorted_means(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
-                  double* out) {
+bool sorted_near_means(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                       std::size_t f, double* out, double* odd) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(SortedMeansF64)(rows, n, count, f, out);
+  return HWY_DYNAMIC_DISPATCH(MeansF64)(rows, n, begin, end, f, out, odd);
 }
 
 }  // namespace medgrad::kernels

@@ -1,7 +1,7 @@
 // Columns of up to 64 rows, sorted in registers by networks known to the compiler (network.h).
 //
 // There is a network for a few sizes only; what is between two of them is filled up with
-// infinities. Entries are finite, results the same on every SIMD target. More rows: select.h.
+// infinities. Results are the same on every SIMD target. More rows: select.h.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,26 @@ namespace medgrad::kernels {
 
 inline constexpr std::size_t kSortedRows = 64;
 
-// Columns in a cache line, which are sorted at once.
-template <class T>
-inline constexpr std::size_t kLineColumns = 64 / sizeof(T);
-
 // out[j] = the median of rows[i][j], j < count; even n: the midpoint of the two middle values.
-// n <= kSortedRows.
+// Entries are finite, n <= kSortedRows.
 template <class T>
 void sorted_medians(const T* const* rows, std::size_t n, std::size_t count, T* out);
 
-// tile[r * kLineColumns<T> + j] = the r-th smallest (from 0) of rows[i][j], j < width <=
-// kLineColumns<T>. There is room for kSortedRows lines in the tile; those from n on are of no use.
+// out[j - begin] = the mean, in double, of what is left of column j, begin <= j < end, without its
+// f smallest and f largest entries, added up from the smallest to the largest; 2 f < n <=
+// kSortedRows. False if an entry is not finite or a sum overflows, and `out` is then of no use; it
+// may be a false alarm.
 template <class T>
-void sort_columns(const T* const* rows, std::size_t n, std::size_t width, T* tile);
+[[nodiscard]] bool sorted_means(const T* const* rows, std::size_t n, std::size_t begin,
+                                std::size_t end, std::size_t f, T* out);
 
-// out[j] = the mean, in double, of what is left of column j without its f smallest and f largest
-// entries, added up from the smallest to the largest; 2 f < n <= kSortedRows.
+// The same of the n - f entries nearest to the median: of the f at either end, x_i and x_{i + n -
+// f} in sorted order, the nearer one, and then the middle ones. odd[j - begin] is not zero where
+// two of those are equally far, so that the order of the rows decides, or the sum overflows, and
+// that column of `out` is then of no use. False if an entry is not finite, and all is of no use, or
+// as a false alarm.
 template <class T>
-void sorted_means(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out);
+[[nodiscard]] bool sorted_near_means(const T* const* rows, std::size_t n, std::size_t begin,
+                                     std::size_t end, std::size_t f, T* out, T* odd);
 
 }  // namespace medgrad::kernels

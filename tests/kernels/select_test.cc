@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kernels/network.h"
 #include "kernels/simd.h"
 #include "kernels/sorted.h"
 
@@ -95,21 +99,27 @@ TYPED_TEST(Select, NetworksSort) {
     SCOPED_TRACE(target);
     force_simd_target(target);
     for (const auto& kind : this->kinds()) {
-      for (const std::size_t n :
-           {1u, 2u, 4u, 5u, 8u, 9u, 16u, 17u, 24u, 25u, 33u, 47u, 48u, 63u, 64u}) {
-        const std::size_t length = kLineColumns<T> + 3;
+      for (const std::size_t n : {1u,  2u,  3u,  4u,  5u,  6u,  8u,  9u,  12u, 13u, 16u, 17u, 20u,
+                                  21u, 24u, 25u, 28u, 29u, 33u, 40u, 41u, 47u, 48u, 63u, 64u}) {
+        const std::size_t length = 64 / sizeof(T) + 3;
         this->fill(n, length, kind);
-        std::vector<T> medians(length), tile(kSortedRows * kLineColumns<T>);
+        std::vector<T> medians(length), means(length);
         sorted_medians(this->rows_.data(), n, length, medians.data());
         for (std::size_t j = 0; j < length; ++j) {
           const auto column = this->sorted_column(j);
           ASSERT_EQ(medians[j], std::midpoint(column[(n - 1) / 2], column[n / 2]));
         }
-        for (const std::size_t width : {kLineColumns<T>, std::size_t{3}}) {
-          sort_columns(this->rows_.data(), n, width, tile.data());
-          for (std::size_t j = 0; j < width; ++j) {
-            const auto column = this->sorted_column(j);
-            for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(tile[i * kLineColumns<T> + j], column[i]);
+        // A sum in sorted order has one result.
+        for (const std::size_t begin : {std::size_t{0}, length - 1}) {
+          for (std::size_t f = 0; 2 * f < n; f += 1 + n / 16) {
+            if (!sorted_means<T>(this->rows_.data(), n, begin, length, f, means.data())) continue;
+            for (std::size_t j = begin; j < length; ++j) {
+              const auto column = this->sorted_column(j);
+              double sum = 0;
+              for (std::size_t i = f; i < n - f; ++i) sum += static_cast<double>(column[i]);
+              ASSERT_EQ(means[j - begin], static_cast<T>(sum / static_cast<double>(n - 2 * f)))
+                  << n << " " << f;
+            }
           }
         }
       }
@@ -133,7 +143,9 @@ TYPED_TEST(Select, TrimmedMeans) {
         for (const std::size_t f : {std::size_t{0}, std::size_t{1}, n / 4, (n - 1) / 2}) {
           ASSERT_TRUE(
               trimmed_columns<T>(this->rows_.data(), n, length, f, out.data(), tile.data()));
-          if (n <= kSortedRows) sorted_means<T>(this->rows_.data(), n, length, f, sorted.data());
+          if (n <= kSortedRows) {
+            ASSERT_TRUE(sorted_means<T>(this->rows_.data(), n, 0, length, f, sorted.data()));
+          }
           for (std::size_t j = 0; j < length; ++j) {
             const auto column = this->sorted_column(j);
             long double sum = 0, size = 0;
@@ -154,22 +166,105 @@ TYPED_TEST(Select, TrimmedMeans) {
   }
 }
 
-// Sums of the largest doubles overflow: one way says so, the other divides first.
-TEST(SelectDoubles, SumsThatOverflow) {
-  constexpr double kMost = std::numeric_limits<double>::max();
-  const std::vector<double> row(9, kMost);
-  const std::vector<const double*> rows(65, row.data());
-  std::vector<double> tile(select_room<double>(65)), out(9);
-  std::vector<double> half(9, kMost / 2);
-  std::vector<const double*> mixed = rows;
-  for (std::size_t i = 0; i < 30; ++i) mixed[2 * i] = half.data();
-  EXPECT_FALSE(trimmed_columns<double>(mixed.data(), 65, 9, 3, out.data(), tile.data()));
-  sorted_means<double>(mixed.data(), 64, 9, 3, out.data());
-  for (const double x : out) {
-    EXPECT_GT(x, kMost / 2);
-    EXPECT_LT(x, kMost);
+// Those nearest to the median, by their definition. Where two values at the border are equally far,
+// both kernels leave the column to others, and they say so for no other column.
+TYPED_TEST(Select, NearMeans) {
+  using T = TypeParam;
+  const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()) +
+                          200 * std::numeric_limits<double>::epsilon();
+  for (const std::string& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    force_simd_target(target);
+    for (const std::size_t kind : {0u, 1u}) {
+      for (const std::size_t n : {3u, 4u, 5u, 11u, 16u, 40u, 64u, 65u, 132u}) {
+        const std::size_t length = 21;
+        this->fill(n, length, this->kinds()[kind]);
+        std::vector<T> tile(2 * select_room<T>(n)), out(length), odd(length);
+        for (const std::size_t f : {std::size_t{0}, std::size_t{1}, n / 4, (n - 1) / 2}) {
+          for (const bool sorted : {false, true}) {
+            if (sorted && n > kSortedRows) continue;
+            if (sorted) {
+              ASSERT_TRUE(sorted_near_means<T>(this->rows_.data(), n, 0, length, f, out.data(),
+                                               odd.data()));
+            } else {
+              near_columns<T>(this->rows_.data(), n, length, f, out.data(), odd.data(),
+                              tile.data());
+            }
+            for (std::size_t j = 0; j < length; ++j) {
+              auto column = this->sorted_column(j);
+              const T middle = std::midpoint(column[(n - 1) / 2], column[n / 2]);
+              const auto distance = [middle](T x) { return std::abs(x - middle); };
+              std::stable_sort(column.begin(), column.end(),
+                               [&](T a, T b) { return distance(a) < distance(b); });
+              const bool tie = f > 0 && distance(column[n - f - 1]) == distance(column[n - f]);
+              if (odd[j] != 0) {
+                ASSERT_EQ(kind, 1u);  // whole numbers
+                continue;
+              }
+              if (tie && !sorted) FAIL() << "a tie was not seen";
+              long double sum = 0, size = 0;
+              for (std::size_t i = 0; i < n - f; ++i) {
+                sum += static_cast<long double>(column[i]);
+                size += std::abs(static_cast<long double>(column[i]));
+              }
+              ASSERT_NEAR(static_cast<double>(out[j]),
+                          static_cast<double>(sum / static_cast<long double>(n - f)),
+                          rounding * static_cast<double>(size))
+                  << n << " " << f << " " << sorted;
+            }
+          }
+        }
+      }
+    }
   }
 }
+
+// Sums of the largest doubles overflow, and entries may be infinite: all say so.
+TEST(SelectDoubles, SumsThatOverflow) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const std::vector<double> row(9, kMost), half(9, kMost / 2);
+  std::vector<const double*> rows(65, row.data());
+  for (std::size_t i = 0; i < 30; ++i) rows[2 * i] = half.data();
+  std::vector<double> tile(2 * select_room<double>(65)), out(9), odd(9);
+  EXPECT_FALSE(trimmed_columns<double>(rows.data(), 65, 9, 3, out.data(), tile.data()));
+  EXPECT_FALSE(sorted_means<double>(rows.data(), 64, 0, 9, 3, out.data()));
+  near_columns<double>(rows.data(), 65, 9, 3, out.data(), odd.data(), tile.data());
+  for (const double x : odd) EXPECT_NE(x, 0);
+  EXPECT_FALSE(sorted_near_means<double>(rows.data(), 64, 0, 9, 3, out.data(), odd.data()));
+  for (const double x : odd) EXPECT_NE(x, 0);
+  std::vector<double> infinite(9);
+  infinite[4] = std::numeric_limits<double>::infinity();
+  const std::vector<const double*> few = {half.data(), infinite.data(), half.data()};
+  EXPECT_FALSE(sorted_means<double>(few.data(), 3, 0, 9, 1, out.data()));
+  EXPECT_TRUE(sorted_means<double>(few.data(), 3, 5, 9, 1, out.data()));
+  EXPECT_FALSE(sorted_near_means<double>(few.data(), 3, 0, 9, 1, out.data(), odd.data()));
+}
+
+// Zeros and ones that come out in order show that a network sorts everything (Knuth, TAOCP 3,
+// theorem 5.3.4Z); for a median that they come out right at the middle.
+template <std::size_t N>
+void check_median_network() {
+  static constexpr MedianNetwork<N> kNetwork;
+  for (std::uint32_t input = 0; input < std::uint32_t{1} << N; ++input) {
+    std::uint32_t x = input;
+    for (std::size_t c = 0; c < kNetwork.count; ++c) {
+      const auto [low, high, keep_low, keep_high] = kNetwork.comparators[c];
+      ASSERT_LT(low, high);
+      const std::uint32_t a = x >> low & 1, b = x >> high & 1;
+      x &= ~(std::uint32_t{1} << low | std::uint32_t{1} << high);
+      // An output that is not kept is never read: it may be anything.
+      x |= (keep_low ? a & b : 1) << low | (keep_high ? a | b : 0) << high;
+    }
+    const std::size_t zeros = N - static_cast<std::size_t>(std::popcount(input));
+    ASSERT_EQ(x >> ((N - 1) / 2) & 1, zeros > (N - 1) / 2 ? 0u : 1u) << N << " " << input;
+    ASSERT_EQ(x >> (N / 2) & 1, zeros > N / 2 ? 0u : 1u) << N << " " << input;
+  }
+}
+template <std::size_t... N>
+void check_median_networks(std::index_sequence<N...>) {
+  (check_median_network<N + 1>(), ...);
+}
+TEST(MedianNetworks, ZerosAndOnes) { check_median_networks(std::make_index_sequence<16>()); }
 
 }  // namespace
 }  // namespace medgrad::kernels

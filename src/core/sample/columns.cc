@@ -15,24 +15,6 @@
 namespace medgrad::estimators {
 namespace {
 
-// Up to kRegisterRows rows: the kernel finds non-finite entries under way, so that all is read
-// once.
-template <Real T>
-Count register_median(const Input<T>& input, std::span<T> out) {
-  constexpr std::size_t kStep = 4 * kBlock;
-  // A result beyond the second-level cache would be read from memory before it is written there.
-  constexpr std::size_t kLargeResult = std::size_t{4} << 20;
-  const bool stream = out.size_bytes() >= kLargeResult;
-  return for_each_step(input, kStep, [&](Block<T>& block, std::size_t begin, std::size_t end) {
-    if (kernels::register_medians(input.rows.data(), input.n, begin, end, &out[begin], stream))
-      return;
-    for (std::size_t b = begin; b < end; b += kBlock) {
-      block.load(b, std::min(b + kBlock, end));
-      (void)kernels::register_medians(block.rows(), input.n, 0, block.count(), &out[b]);
-    }
-  });
-}
-
 template <Real T>
 Count weighted_medians(const Input<T>& input, std::span<T> out) {
   return for_each_block(input, static_cast<const T*>(nullptr),
@@ -94,10 +76,8 @@ void trim_missing(const Input<T>& input, std::size_t f, std::size_t begin, std::
 template <Real T>
 bool trim_block(Block<T>& block, std::size_t n, std::size_t f, T* out) {
   if (n > kernels::kMostCounted) return false;
-  if (n <= kernels::kSortedRows) {
-    kernels::sorted_means<T>(block.rows(), n, block.count(), f, out);
-    return true;
-  }
+  if (n <= kernels::kSortedRows)
+    return kernels::sorted_means<T>(block.rows(), n, 0, block.count(), f, out);
   std::vector<T>& tile = block.scratch();
   tile.resize(kernels::select_room<T>(n));
   return kernels::trimmed_columns<T>(block.rows(), n, block.count(), f, out, tile.data());
@@ -133,24 +113,51 @@ double l1_objective(const Input<T>& input, std::span<const T> m) {
   return std::numeric_limits<double>::infinity();
 }
 
+template <Real T>
+Count medians(const Input<T>& input, std::span<T> out) {
+  if (input.weighted) return weighted_medians(input, out);
+  // A result beyond the second-level cache would be read from memory before it is written there.
+  constexpr std::size_t kLargeResult = std::size_t{4} << 20;
+  const bool stream = out.size_bytes() >= kLargeResult;
+  const ColumnMedian<T> column_median(input.n);
+  return for_each_direct_step(
+      input,
+      [&](std::size_t begin, std::size_t end) {
+        return kernels::register_medians(input.rows.data(), input.n, begin, end, &out[begin],
+                                         stream);
+      },
+      [&](Block<T>& block, std::size_t begin, std::size_t end) {
+        block.load(begin, end);
+        column_median(block.rows(), block.count(), &out[begin], block.scratch());
+      });
+}
+
+template <Real T>
+Count trimmed_means(std::size_t f, const Input<T>& input, std::span<T> out) {
+  const std::size_t n = input.n;
+  const auto trim = [&](Block<T>& block, std::size_t begin, std::size_t end) {
+    block.load(begin, end);
+    if (!block.finite()) {
+      trim_missing(input, f, begin, end, out);
+    } else if (!trim_block(block, n, f, &out[begin])) {
+      visit_columns(
+          block.rows(), n, block.count(), block.scratch(),
+          [&](std::size_t j, std::span<T> values) { out[begin + j] = trimmed_column(values, f); });
+    }
+  };
+  return for_each_direct_step(
+      input,
+      [&](std::size_t begin, std::size_t end) {
+        return kernels::sorted_means<T>(input.rows.data(), n, begin, end, f, &out[begin]);
+      },
+      trim);
+}
+
 }  // namespace
 
 template <Real T>
 SampleInfo median(const Input<T>& input, std::span<T> out) {
-  check_small(input);
-  Count seen;
-  if (input.weighted) {
-    seen = weighted_medians(input, out);
-  } else if (input.n <= kernels::kRegisterRows) {
-    seen = register_median(input, out);
-  } else {
-    const ColumnMedian<T> column_median(input.n);
-    seen = for_each_step(input, block_step(input.n),
-                         [&](Block<T>& block, std::size_t begin, std::size_t end) {
-                           block.load(begin, end);
-                           column_median(block.rows(), block.count(), &out[begin], block.scratch());
-                         });
-  }
+  const Count seen = write_whole(input, out, [&](std::span<T> to) { return medians(input, to); });
   SampleInfo info;
   info.nan = seen.nan;
   info.inf = seen.inf;
@@ -160,20 +167,8 @@ SampleInfo median(const Input<T>& input, std::span<T> out) {
 
 template <Real T>
 SampleInfo trimmed_mean(std::size_t f, const Input<T>& input, std::span<T> out) {
-  check_small(input);
-  const std::size_t n = input.n;
   const Count seen =
-      for_each_step(input, block_step(n), [&](Block<T>& block, std::size_t begin, std::size_t end) {
-        block.load(begin, end);
-        if (!block.finite()) {
-          trim_missing(input, f, begin, end, out);
-        } else if (!trim_block(block, n, f, &out[begin])) {
-          visit_columns(block.rows(), n, block.count(), block.scratch(),
-                        [&](std::size_t j, std::span<T> values) {
-                          out[begin + j] = trimmed_column(values, f);
-                        });
-        }
-      });
+      write_whole(input, out, [&](std::span<T> to) { return trimmed_means(f, input, to); });
   SampleInfo info;
   info.nan = seen.nan;
   info.inf = seen.inf;

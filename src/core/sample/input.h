@@ -16,6 +16,7 @@
 
 #include "core/sample/part.h"
 #include "core/small_vector.h"
+#include "kernels/columns.h"
 #include "kernels/simd.h"
 #include "medgrad/sample.h"
 #include "medgrad/thread_pool.h"
@@ -25,6 +26,9 @@ namespace medgrad::estimators {
 // Columns of a block; chunks (thread_pool.h) are multiples of it, and it is one of every SIMD lane
 // count.
 inline constexpr std::size_t kBlock = 256;
+
+// Those that are done at once where rows are read without being copied.
+inline constexpr std::size_t kDirectStep = 4 * kBlock;
 
 // What a tile needs of that for d columns, a multiple of the lanes.
 [[nodiscard]] inline std::size_t block_width(std::size_t d) {
@@ -135,9 +139,8 @@ template <Real T>
 }
 
 // Medians of the columns of n rows with finite entries: up to kernels::kRegisterRows and
-// kernels::kSortedRows rows by networks, beyond by counting (kernels/select.h). Other order
-// statistics of a block come from the same kernels: sort_columns (sorted.h) for few rows,
-// select_columns (select.h) for the k-th smallest of many. Scratch belongs to a Block.
+// kernels::kSortedRows rows by networks, beyond by counting (kernels/select.h). Scratch belongs to
+// a Block.
 template <Real T>
 class ColumnMedian {
  public:
@@ -260,13 +263,34 @@ Count for_each_step(const Input<T>& input, std::size_t step, Task&& task) {
   return n <= 256 ? kBlock : n <= 512 ? kBlock / 2 : kBlock / 4;
 }
 
-// For estimators that write as they read: looks for non-finite entries first where the data is
-// small enough to stay in the cache, so that `out` is left alone if an Error comes.
-template <Real T>
-void check_small(const Input<T>& input) {
-  constexpr std::size_t kSmall = std::size_t{1} << 17;
-  if (input.n * input.d <= kSmall)
-    for_each_block(input, static_cast<const T*>(nullptr), [](auto&&...) {});
+// For up to kernels::kRegisterRows rows whose kernel finds non-finite entries under way:
+// direct(begin, end) reads the caller's rows, once. Where it returns false, and for more rows,
+// careful(block, begin, end), which loads the block.
+template <Real T, class Direct, class Careful>
+Count for_each_direct_step(const Input<T>& input, Direct&& direct, Careful&& careful) {
+  if (input.n > kernels::kRegisterRows) return for_each_step(input, block_step(input.n), careful);
+  return for_each_step(input, kDirectStep,
+                       [&](Block<T>& block, std::size_t begin, std::size_t end) {
+                         if (direct(begin, end)) return;
+                         for (std::size_t b = begin; b < end; b += kBlock)
+                           careful(block, b, std::min(b + kBlock, end));
+                       });
+}
+
+// For estimators that write as they read: calls write(out), and if vectors are short, `out` is
+// again what it was if an Error comes.
+template <Real T, class Write>
+auto write_whole(const Input<T>& input, std::span<T> out, Write&& write) {
+  constexpr std::size_t kShort = 1024;
+  if (input.d > kShort) return write(out);
+  T before[kShort];
+  std::copy(out.begin(), out.end(), before);
+  try {
+    return write(out);
+  } catch (...) {
+    std::copy_n(before, input.d, out.begin());
+    throw;
+  }
 }
 
 }  // namespace medgrad::estimators

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/sample/input.h"
-#include "kernels/columns.h"
 #include "kernels/select.h"
 #include "kernels/sorted.h"
 #include "medgrad/rules.h"
@@ -48,97 +47,33 @@ T one_column(std::span<const T> values, std::size_t f, std::vector<T>& room) {
   return clamp_to_finite(static_cast<T>(std::isfinite(sum) ? sum / count : shares));
 }
 
-// A cache line of columns at a time. What is left to one_column are ties, where the order of the
-// rows counts, and sums that overflow.
+// What the kernels leave: ties, where the order of the rows counts, and sums that overflow.
 template <Real T>
-class Lines {
- public:
-  Lines(std::size_t n, std::size_t f)
-      : n_(n), f_(f), kept_(n - f), tile_(kWidth * std::max(n, kernels::kSortedRows)), column_(n) {
-    if (n_ <= kernels::kSortedRows) return;
-    room_.resize(kernels::select_room<T>(n_));
-    pointers_.resize(n_);
-    for (std::size_t i = 0; i < n_; ++i) pointers_[i] = &tile_[i * kWidth];
+void finish_odd(const T* const* rows, std::size_t n, std::size_t begin, std::size_t count,
+                std::size_t f, std::span<const T> odd, T* out) {
+  std::vector<T> column, room;
+  for (std::size_t j = 0; j < count; ++j) {
+    if (odd[j] == 0) continue;
+    column.clear();
+    for (std::size_t i = 0; i < n; ++i) column.push_back(rows[i][begin + j]);
+    out[j] = one_column<T>(column, f, room);
   }
+}
 
-  void operator()(const T* const* rows, std::size_t count, T* out) {
-    std::vector<const T*> at(rows, rows + n_);
-    for (std::size_t begin = 0; begin < count; begin += kWidth) {
-      const std::size_t width = std::min(kWidth, count - begin);
-      std::fill_n(sum_, kWidth, 0.0);
-      std::fill_n(odd_, kWidth, T(0));
-      if (n_ <= kernels::kSortedRows) {
-        sum_sorted(at.data(), width);
-      } else {
-        sum_near(at.data(), width);
-      }
-      for (std::size_t j = 0; j < width; ++j) {
-        if (odd_[j] == 0 && std::isfinite(sum_[j])) {
-          out[begin + j] = static_cast<T>(sum_[j] / static_cast<double>(kept_));
-          continue;
-        }
-        for (std::size_t i = 0; i < n_; ++i) column_[i] = at[i][j];
-        out[begin + j] = one_column<T>(column_, f_, scratch_);
-      }
-      for (const T*& row : at) row += width;
-    }
+// The columns of a finite block.
+template <Real T>
+void near_block(Block<T>& block, std::size_t n, std::size_t f, T* out) {
+  T odd[estimators::kBlock];
+  if (n > kernels::kMostCounted) {
+    std::fill_n(odd, block.count(), T{1});
+  } else if (n <= kernels::kSortedRows) {
+    (void)kernels::sorted_near_means<T>(block.rows(), n, 0, block.count(), f, out, odd);
+  } else {
+    block.scratch().resize(2 * kernels::select_room<T>(n));
+    kernels::near_columns<T>(block.rows(), n, block.count(), f, out, odd, block.scratch().data());
   }
-
- private:
-  static constexpr std::size_t kWidth = kernels::kLineColumns<T>;
-
-  // In sorted order the kept values are a window, and of the f values at either end x_i and
-  // x_{i + n - f} one is in it: the one that is nearer.
-  void sum_sorted(const T* const* rows, std::size_t width) {
-    kernels::sort_columns<T>(rows, n_, width, tile_.data());
-    const auto sorted = [&](std::size_t i) { return &tile_[i * kWidth]; };
-    T middle[kWidth];
-    kernels::midpoints(sorted((n_ - 1) / 2), sorted(n_ / 2), width, middle);
-    for (std::size_t j = width; j < kWidth; ++j) middle[j] = 0;
-    for (std::size_t i = 0; i < f_; ++i) {
-      const T *low = sorted(i), *high = sorted(i + kept_);
-      for (std::size_t j = 0; j < kWidth; ++j) {
-        const T below = middle[j] - low[j], above = high[j] - middle[j];
-        sum_[j] += static_cast<double>(above < below ? high[j] : low[j]);
-        odd_[j] = above == below && below != 0 ? T(1) : odd_[j];
-      }
-    }
-    for (std::size_t i = f_; i < kept_; ++i) {
-      const T* const x = sorted(i);
-      for (std::size_t j = 0; j < kWidth; ++j) sum_[j] += static_cast<double>(x[j]);
-    }
-  }
-
-  // Many rows: the distances from the median, and the largest of those that are kept.
-  void sum_near(const T* const* rows, std::size_t width) {
-    T middle[kWidth] = {}, most[kWidth] = {}, near[kWidth] = {};
-    const std::size_t half = (n_ + 1) / 2;
-    kernels::select_columns<T>(rows, n_, width, half, middle, most, room_.data());
-    if (n_ % 2 == 0) kernels::midpoints(middle, most, width, middle);
-    for (std::size_t i = 0; i < n_; ++i) {
-      for (std::size_t j = 0; j < width; ++j) {
-        const T r = std::abs(rows[i][j] - middle[j]);
-        tile_[i * kWidth + j] = std::min(r, std::numeric_limits<T>::max());
-      }
-    }
-    kernels::select_columns<T>(pointers_.data(), n_, width, kept_, most, nullptr, room_.data());
-    for (std::size_t i = 0; i < n_; ++i) {
-      for (std::size_t j = 0; j < width; ++j) {
-        const bool in = tile_[i * kWidth + j] <= most[j];
-        sum_[j] += in ? static_cast<double>(rows[i][j]) : 0.0;
-        near[j] += in ? T(1) : T(0);
-      }
-    }
-    for (std::size_t j = 0; j < width; ++j)
-      odd_[j] = near[j] == static_cast<T>(kept_) ? T(0) : T(1);
-  }
-
-  std::size_t n_, f_, kept_;
-  std::vector<T> tile_, column_, scratch_, room_;
-  std::vector<const T*> pointers_;
-  double sum_[kWidth];
-  T odd_[kWidth];
-};
+  finish_odd<T>(block.rows(), n, 0, block.count(), f, odd, out);
+}
 
 // A block with entries missing: they take no part in their columns.
 template <Real T>
@@ -155,26 +90,24 @@ void with_missing(const Input<T>& in, std::size_t f, std::size_t begin, std::siz
 }  // namespace
 
 template <Real T>
-SampleInfo MeaMed::estimate(const Input<T>& in, std::span<T> out) const {
-  estimators::check_small(in);
-  const bool counted = in.n <= kernels::kMostCounted;
-  const Count seen =
-      estimators::for_each_chunk(in, static_cast<const T*>(nullptr), [&](std::size_t, auto&& walk) {
-        Lines<T> lines(in.n, f);
-        std::vector<T> column, room;
-        walk([&](Block<T>& block, std::size_t begin, std::size_t end) {
-          if (!block.finite()) {
-            with_missing(in, f, begin, end, column, room, out);
-          } else if (counted) {
-            lines(block.rows(), block.count(), &out[begin]);
-          } else {
-            estimators::visit_columns(block.rows(), in.n, block.count(), block.scratch(),
-                                      [&](std::size_t j, std::span<T> values) {
-                                        out[begin + j] = one_column<T>(values, f, room);
-                                      });
-          }
+SampleInfo MeaMed::estimate(const Input<T>& in, std::span<T> result) const {
+  const Count seen = estimators::write_whole(in, result, [&](std::span<T> out) {
+    return estimators::for_each_direct_step(
+        in,
+        [&](std::size_t begin, std::size_t end) {
+          T odd[estimators::kDirectStep];
+          const bool finite =
+              kernels::sorted_near_means<T>(in.rows.data(), in.n, begin, end, f, &out[begin], odd);
+          if (finite) finish_odd<T>(in.rows.data(), in.n, begin, end - begin, f, odd, &out[begin]);
+          return finite;
+        },
+        [&](Block<T>& block, std::size_t begin, std::size_t end) {
+          block.load(begin, end);
+          if (block.finite()) return near_block(block, in.n, f, &out[begin]);
+          std::vector<T> column, room;
+          with_missing(in, f, begin, end, column, room, out);
         });
-      });
+  });
   SampleInfo info;
   info.nan = seen.nan;
   info.inf = seen.inf;

@@ -55,25 +55,28 @@ void mean_of_block(const Input<T>& input, std::size_t first, std::size_t last,
   }
 }
 
-}  // namespace
-
 // The kernel finds non-finite entries under way, so that all is read once.
 template <Real T>
-SampleInfo mean(const Input<T>& input, std::span<T> out) {
-  check_small(input);
+Count means(const Input<T>& input, std::span<T> out) {
   constexpr std::size_t kStep = 8 * kBlock;
   const double* const weights = input.weighted ? input.weights.data() : nullptr;
-  const Count seen =
-      for_each_step(input, kStep, [&](Block<T>& block, std::size_t begin, std::size_t end) {
-        double sum[kStep];
-        if (kernels::column_means(input.rows.data(), input.n, weights, input.total, begin, end, sum,
-                                  &out[begin]))
-          return;
-        for (std::size_t b = begin; b < end; b += kBlock) {
-          block.load(b, std::min(b + kBlock, end));
-          mean_of_block(input, 0, input.n, block, b, &out[b]);
-        }
-      });
+  return for_each_step(input, kStep, [&](Block<T>& block, std::size_t begin, std::size_t end) {
+    double sum[kStep];
+    if (kernels::column_means(input.rows.data(), input.n, weights, input.total, begin, end, sum,
+                              &out[begin]))
+      return;
+    for (std::size_t b = begin; b < end; b += kBlock) {
+      block.load(b, std::min(b + kBlock, end));
+      mean_of_block(input, 0, input.n, block, b, &out[b]);
+    }
+  });
+}
+
+}  // namespace
+
+template <Real T>
+SampleInfo mean(const Input<T>& input, std::span<T> out) {
+  const Count seen = write_whole(input, out, [&](std::span<T> to) { return means(input, to); });
   SampleInfo info;
   info.nan = seen.nan;
   info.inf = seen.inf;

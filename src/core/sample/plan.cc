@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/sample/distinct.h"
 #include "kernels/gram.h"
 #include "kernels/simd.h"
 
@@ -98,7 +99,7 @@ bool planned(const SampleMethod& method) {
   return std::visit([]<class M>(const M&) { return Planned<M>; }, method);
 }
 
-// Writes combination of the rows in a block.
+// Writes combinations of the rows, a block of columns at a time.
 template <Real T>
 class Combiner {
  public:
@@ -107,7 +108,12 @@ class Combiner {
 
   void load(const Block<T>& block, std::size_t begin) {
     std::copy_n(block.rows(), input_->n, rows_.begin());
-    if (origin_) rows_[input_->n] = input_->center.empty() ? zero_ : input_->center.data() + begin;
+    if (origin_) rows_[input_->n] = origin(begin);
+  }
+  // Of rows that are known to be finite: they need not be looked at.
+  void load(std::size_t begin) {
+    for (std::size_t i = 0; i < input_->n; ++i) rows_[i] = input_->rows[i] + begin;
+    if (origin_) rows_[input_->n] = origin(begin);
   }
   void write(const Combination& c, std::size_t count, T* out) {
     double sum[kBlock], unused[kernels::kLanes] = {};
@@ -119,6 +125,10 @@ class Combiner {
   }
 
  private:
+  [[nodiscard]] const T* origin(std::size_t begin) const {
+    return input_->center.empty() ? zero_ : input_->center.data() + begin;
+  }
+
   const Input<T>* input_;
   bool origin_;
   SmallVector<const T*, 16> rows_;
@@ -127,6 +137,17 @@ class Combiner {
 
 template <Real T>
 Count write_result(const RulePlan& plan, const Input<T>& input, std::span<T> out) {
+  if (plan.finite) {
+    const Chunks chunks = chunks_for(input.d);
+    for_each(input.pool, chunks.count, [&](std::size_t c) {
+      Combiner<T> combiner(input, plan.origin);
+      for (std::size_t begin = chunks.begin(c); begin < chunks.end(c); begin += kBlock) {
+        combiner.load(begin);
+        combiner.write(plan.rows.front(), std::min(kBlock, chunks.end(c) - begin), &out[begin]);
+      }
+    });
+    return {};
+  }
   return for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t, auto&& walk) {
     Combiner<T> combiner(input, plan.origin);
     walk([&](Block<T>& block, std::size_t begin, std::size_t) {
@@ -136,16 +157,35 @@ Count write_result(const RulePlan& plan, const Input<T>& input, std::span<T> out
   });
 }
 
+// Combinations of a plan that are equal are the same row, and written once. (Anchor and scales
+// follow from the coefficients.)
+Distinct distinct_combinations(const RulePlan& plan) {
+  const std::size_t n = plan.rows.size(), k = n == 0 ? 0 : plan.rows.front().coefficients.size();
+  std::vector<double> all;
+  all.reserve(n * k);
+  for (const Combination& c : plan.rows)
+    all.insert(all.end(), c.coefficients.begin(), c.coefficients.end());
+  return distinct_rows(all, n, k);
+}
+
+// The mixed rows by themselves, as input of an estimator: those of every kind, `stride` apart.
+template <Real T>
+Input<T> input_of(const Distinct& kinds, std::size_t d, const T* rows, std::size_t stride) {
+  Input<T> mixed = unweighted<T>(kinds.of.size(), d, rows, stride);
+  for (std::size_t i = 0; i < mixed.n; ++i) mixed.rows[i] = rows + kinds.of[i] * stride;
+  return mixed;
+}
+
 template <Real T, class M>
 SampleInfo estimate_by_component(const M& method, const RulePlan& plan, const Input<T>& input,
                                  std::span<T> out) {
-  const std::size_t n = plan.rows.size();
+  const Distinct kinds = distinct_combinations(plan);
+  const std::size_t n = kinds.first.size();
   // Enough columns at once to be worth the estimator's preparations, in the second-level cache.
   const std::size_t fits = (std::size_t{1} << 18) / (n * sizeof(T)) / kBlock * kBlock;
   const std::size_t width = std::clamp<std::size_t>(fits, kBlock, 16 * kBlock);
   const Chunks chunks = chunks_for(input.d);
   std::vector<Count> seen(chunks.count);
-  check_small(input);
   for_each(input.pool, chunks.count, [&](std::size_t c) {
     Block<T> block(input);
     Combiner<T> combiner(input, plan.origin);
@@ -156,9 +196,10 @@ SampleInfo estimate_by_component(const M& method, const RulePlan& plan, const In
         block.load(at, std::min(at + kBlock, end));
         combiner.load(block, at);
         for (std::size_t i = 0; i < n; ++i)
-          combiner.write(plan.rows[i], block.count(), tile.data() + i * width + (at - begin));
+          combiner.write(plan.rows[kinds.first[i]], block.count(),
+                         tile.data() + i * width + (at - begin));
       }
-      (void)method.estimate(unweighted<T>(n, end - begin, tile.data(), width),
+      (void)method.estimate(input_of<T>(kinds, end - begin, tile.data(), width),
                             out.subspan(begin, end - begin));
     }
     seen[c] = block.seen();
@@ -171,13 +212,31 @@ SampleInfo estimate_by_component(const M& method, const RulePlan& plan, const In
   return info;
 }
 
+// One row of every kind, written down.
+template <Real T>
+std::vector<T> write_kinds(const RulePlan& plan, const Distinct& kinds, const Input<T>& input,
+                           Count& seen) {
+  const std::size_t n = kinds.first.size(), d = input.d;
+  std::vector<T> copy(n * d);
+  seen = for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t, auto&& walk) {
+    Combiner<T> combiner(input, plan.origin);
+    walk([&](Block<T>& block, std::size_t begin, std::size_t) {
+      combiner.load(block, begin);
+      for (std::size_t i = 0; i < n; ++i)
+        combiner.write(plan.rows[kinds.first[i]], block.count(), copy.data() + i * d + begin);
+    });
+  });
+  return copy;
+}
+
 // Estimators that need all of every row.
 template <Real T, class M>
 SampleInfo estimate_copied(const M& method, const RulePlan& plan, const Input<T>& input,
                            std::span<T> out) {
   Count seen;
-  const std::vector<T> copy = mixed_rows(plan, input, seen);
-  Input<T> mixed = unweighted<T>(plan.rows.size(), input.d, copy.data(), input.d);
+  const Distinct kinds = distinct_combinations(plan);
+  const std::vector<T> copy = write_kinds(plan, kinds, input, seen);
+  Input<T> mixed = input_of<T>(kinds, input.d, copy.data(), input.d);
   mixed.center = input.center;
   mixed.pool = input.pool;
   mixed.part = input.part;
@@ -275,17 +334,12 @@ RulePlan make_plan(const Rule& given, std::size_t n, Gram gram, std::span<const 
 
 template <Real T>
 std::vector<T> mixed_rows(const RulePlan& plan, const Input<T>& input, Count& seen) {
-  const std::size_t n = plan.rows.size(), d = input.d;
-  std::vector<T> copy(n * d);
-  seen = for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t, auto&& walk) {
-    Combiner<T> combiner(input, plan.origin);
-    walk([&](Block<T>& block, std::size_t begin, std::size_t) {
-      combiner.load(block, begin);
-      for (std::size_t i = 0; i < n; ++i)
-        combiner.write(plan.rows[i], block.count(), copy.data() + i * d + begin);
-    });
-  });
-  return copy;
+  const Distinct kinds = distinct_combinations(plan);
+  const std::vector<T> written = write_kinds(plan, kinds, input, seen);
+  std::vector<T> rows(plan.rows.size() * input.d);
+  for (std::size_t i = 0; i < plan.rows.size(); ++i)
+    std::copy_n(written.data() + kinds.of[i] * input.d, input.d, rows.data() + i * input.d);
+  return rows;
 }
 
 template <Real T>
@@ -318,7 +372,9 @@ SampleInfo run_rule(const Rule& rule, const Input<T>& input, std::span<T> out, s
                     std::vector<RowReport>* report) {
   Gram gram;
   if (needs_gram(rule)) gram = gram_of(input, needs_origin(rule));
-  const RulePlan plan = make_plan(rule, input.n, std::move(gram), input.weights, round);
+  const bool finite = !gram.g.empty() && gram.seen.nan == 0 && gram.seen.inf == 0;
+  RulePlan plan = make_plan(rule, input.n, std::move(gram), input.weights, round);
+  plan.finite = finite;
   const SampleInfo info = carry_out(plan, input, out);
   if (report != nullptr) *report = report_rows<T>(plan, input, out);
   return info;

@@ -133,6 +133,7 @@ struct RulePlan {
   SampleMethod method;  // f found
   SampleInfo info;
   std::vector<double> cut;  // factors by which rows were clipped, if they were
+  bool finite = false;      // is every entry of the rows known to be finite?
 };
 
 // Does it take every component by itself?
