@@ -217,6 +217,44 @@ def torch_steps(binary, n, rounds, tensors=(1, 400)):
                "peer": f"{other:.1f} ms (one tensor)", "ratio": other / own, "target": 1 / 1.05}
 
 
+def python_package(build, folder, n, d, rounds):
+    """The Python package against C++ on the same data, one thread, in turns; and what a call costs."""
+    script = pathlib.Path(__file__).parent / "peers" / "python_steps.py"
+    os.environ["PYTHONPATH"] = str((build / "python").resolve())
+
+    def ours(*arguments):
+        return {line["what"]: line for line in run(sys.executable, script, *arguments)}
+
+    rows = make_rows(5, d, np.float32)
+    rows.tofile(folder / "rows")
+    mine, theirs = [], []
+    for _ in range(5):
+        mine.append(ours("aggregate", folder / "rows", 5, d, 20)["median"]["seconds"])
+        theirs.append(run(build / "bin/medgrad_bench", "sample", "float", "median", 0, folder / "rows", 5, d, 20,
+                          folder / "out")[0]["seconds"])
+    yield {"what": f"Python aggregate, median, 5 x {d / 1e6:g} M floats", "ours": f"{min(mine) * 1e3:.2f} ms",
+           "peer": f"{min(theirs) * 1e3:.2f} ms (C++)", "ratio": min(theirs) / min(mine), "target": 0.95}
+    torch_binary = build / "bin/medgrad_torch_bench"
+    if torch_binary.exists() and importlib.util.find_spec("torch") is not None:
+        for size, tensors, target in ((n, 1, 0.95), (400 * 2000, 400, 1 / 1.5)):
+            mine, theirs = [], []
+            for _ in range(3):
+                mine.append(ours("steps", size, tensors, rounds))
+                theirs.append({line["what"]: line for line in run(torch_binary, size, tensors, rounds)})
+            for name in ("cclip", "vclip", "median-adam"):
+                own, peer = (min(x[name]["best_ms"] for x in turns) for turns in (mine, theirs))
+                yield {"what": f"Python {name} step, {size / 1e6:g} M floats in {tensors} tensor{'s' * (tensors > 1)}",
+                       "ours": f"{own:.3f} ms", "peer": f"{peer:.3f} ms (C++)", "ratio": peer / own, "target": target}
+    else:
+        print("python: optimisers left out, they need libtorch and PyTorch (libtorch-dev, python3-torch)", file=sys.stderr)
+    found = ours("calls")
+    for name, what in (("aggregate", "Python aggregate, 5 x 10"), ("update", "Python Estimator.update, 10")):
+        yield {"what": what, "ours": f"{found[name]['us']:.2f} us", "peer": "3 us (limit)", "ratio": 3 / found[name]["us"],
+               "target": 1}
+    yield {"what": "import medgrad, after numpy", "ours": f"{found['import']['s'] * 1e3:.0f} ms", "peer": "150 ms (limit)",
+           "ratio": 0.15 / found["import"]["s"], "target": 1}
+
+
 def reproduce(binary, folder, rounds=5, limit=2.0):
     """All synthetic experiments, with report and figures and on all cores, against the plain and the tuned
     peer, which only compute, each in a process of its own on one thread. In turns."""
@@ -297,6 +335,13 @@ def sections(options):
             return
         yield from torch_steps(torch_binary, options.n, options.rounds)
 
+    def package():
+        if not (options.build / "python/medgrad").is_dir():
+            print("python: not part of this build, nothing to measure.", file=sys.stderr)
+            return
+        with tempfile.TemporaryDirectory() as temporary:
+            yield from python_package(options.build, pathlib.Path(temporary), options.n, options.d, options.rounds)
+
     def models():
         trainer = programs / "medgrad_language_bench"
         if not trainer.exists() or importlib.util.find_spec("torch") is None:
@@ -309,12 +354,12 @@ def sections(options):
 
     return {"online": lambda: online(binary, options.n, options.rounds), "sample": samples, "growth": sizes,
             "stable": laws,
-            "reproduce": experiments, "torch": optimisers, "language": models}
+            "reproduce": experiments, "torch": optimisers, "python": package, "language": models}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", nargs="*", help="online, sample, growth, stable, reproduce, torch, language (default: all)")
+    parser.add_argument("section", nargs="*", help="online, sample, growth, stable, reproduce, torch, python, language (default: all)")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--rounds", type=int, default=15, help="turns of the online steps")
     parser.add_argument("--n", type=int, default=20_000_000, help="length of the online steps' vectors")

@@ -29,13 +29,12 @@ void add_distances(py::module_& m) {
             distance.prox<T>(tau, row, out);
           });
         });
-  m.def("subgradient",
-        [](const std::string& name, const py::dict& parameters, const py::array& x) {
-          const AnyDistance distance = made_of(find_distance(name), parameters);
-          return by_row(x, [&]<class T>(std::span<const T> row, std::span<T> out) {
-            distance.subgradient<T>(row, out);
-          });
-        });
+  m.def("subgradient", [](const std::string& name, const py::dict& parameters, const py::array& x) {
+    const AnyDistance distance = made_of(find_distance(name), parameters);
+    return by_row(x, [&]<class T>(std::span<const T> row, std::span<T> out) {
+      distance.subgradient<T>(row, out);
+    });
+  });
   m.def("project", [](double q, double radius, const py::array& x) {
     check("q", q, range::exponent);
     check("radius", radius, range::non_negative);

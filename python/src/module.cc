@@ -111,6 +111,7 @@ PYBIND11_MODULE(_core, m) {
   add_attacks(m);
   add_estimators(m);
   add_steps(m);
+  add_workers(m);
   add_distances(m);
   add_stable(m);
   add_theory(m);

@@ -13,6 +13,7 @@
 #include "medgrad/estimator.h"
 #include "medgrad/registry.h"
 #include "medgrad/rows.h"
+#include "medgrad/sample.h"
 #include "medgrad/thread_pool.h"
 
 namespace medgrad::python {
@@ -82,6 +83,9 @@ struct Named {
 [[nodiscard]] Named named(const std::string& text, const py::dict& parameters);
 [[nodiscard]] OnlineMethod online_method(const std::string& text, const py::dict& parameters);
 
+// How an estimate was reached.
+[[nodiscard]] py::dict dict_of(const SampleInfo& info);
+
 // What a step saw: (increment_norm, effective_beta, clipped_share, non_finite).
 [[nodiscard]] py::tuple tuple_of(const StepInfo& info);
 
@@ -90,6 +94,7 @@ void add_rules(py::module_& m);
 void add_attacks(py::module_& m);
 void add_estimators(py::module_& m);
 void add_steps(py::module_& m);
+void add_workers(py::module_& m);
 void add_distances(py::module_& m);
 void add_stable(py::module_& m);
 void add_theory(py::module_& m);

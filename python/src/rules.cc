@@ -16,17 +16,6 @@ struct Call {
   bool objective;
 };
 
-py::dict dict_of(const SampleInfo& info) {
-  py::dict dict;
-  dict["iterations"] = info.iterations;
-  dict["objective"] = info.objective;
-  dict["gap"] = info.gap;
-  dict["stop"] = py::str(std::string(name(info.stop)));
-  dict["nan"] = info.nan;
-  dict["inf"] = info.inf;
-  return dict;
-}
-
 template <Real T>
 py::tuple run(const Rule& rule, const Rows<T>& rows, const Call& call) {
   py::array_t<T> out(static_cast<py::ssize_t>(rows.d()));
@@ -57,6 +46,17 @@ py::tuple run(const Rule& rule, const Rows<T>& rows, const Call& call) {
 }
 
 }  // namespace
+
+py::dict dict_of(const SampleInfo& info) {
+  py::dict dict;
+  dict["iterations"] = info.iterations;
+  dict["objective"] = info.objective;
+  dict["gap"] = info.gap;
+  dict["stop"] = py::str(std::string(name(info.stop)));
+  dict["nan"] = info.nan;
+  dict["inf"] = info.inf;
+  return dict;
+}
 
 void add_rules(py::module_& m) {
   py::enum_<NonFinite>(m, "NonFinite")

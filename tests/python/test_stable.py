@@ -88,3 +88,14 @@ def test_mistakes(call, sentence):
     with pytest.raises(ValueError) as told:
         call()
     assert sentence in str(told.value)
+
+
+def test_reference_values_at_the_edges():
+    import json
+    import pathlib
+    golden = json.loads((pathlib.Path(__file__).parents[1] / "golden/stable_edges.json").read_text(encoding="utf-8"))["points"]
+    for point in golden[::20]:
+        law = medgrad.Stable(point["alpha"], point["beta"], form=point["form"])
+        for name, key in (("pdf", "log_pdf"), ("cdf", "log_cdf"), ("sf", "log_sf")):
+            if point[key] is not None and point[key] > -700:
+                assert getattr(law, name)(point["x"]) == pytest.approx(math.exp(point[key]), rel=1e-8), (point, name)

@@ -9,6 +9,8 @@ import threading
 import medgrad
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import golden_steps  # noqa: E402
@@ -71,6 +73,34 @@ def test_m_is_that_of_the_estimator(method, start):
         seen, expected = optimizer.last_step(), estimator.info
         assert all(seen[name] == expected[name] for name in
                    ("increment_norm", "effective_beta", "clipped_share", "non_finite"))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.sampled_from(["vclip", "cclip", "huber", "clipped-mean"]),
+       st.sampled_from([torch.float32, torch.float64]))
+def test_the_bits_do_not_depend_on_how_a_model_is_divided(sizes, method, kind):
+    torch.manual_seed(0)
+    whole = torch.randn(sum(sizes), dtype=kind).requires_grad_()
+    parts = [part.clone().requires_grad_() for part in whole.detach().split(sizes)]
+    one, many = mt.MedianSGD([whole], 0.1, method), mt.MedianSGD(parts, 0.1, method)
+    for _ in range(3):
+        whole.grad = torch.randn(sum(sizes), dtype=kind)
+        for part, g in zip(parts, whole.grad.split(sizes)):
+            part.grad = g.clone()
+        one.step()
+        many.step()
+    assert torch.equal(torch.cat([part.detach() for part in parts]), whole.detach())
+
+
+def test_a_class_of_ones_own():
+    class Mine(torch.nn.Parameter):
+        pass
+
+    a, b = Mine(torch.ones(5, dtype=torch.float64)), torch.ones(5, dtype=torch.float64, requires_grad=True)
+    for w in (a, b):
+        w.grad = torch.arange(5, dtype=torch.float64)
+        mt.MedianSGD([w], 0.1, tau=0.5).step()
+    assert torch.allclose(a.detach(), b.detach(), rtol=1e-14)
 
 
 # ---- torch.optim in the special cases ---------------------------------------------------------------

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 FOLDER = pathlib.Path(__file__).parents[2] / "examples/python"
-SMALLER = {"1": ["--seeds", "5"], "2": ["--steps", "600"], "5": ["--points", "5"]}
+SMALLER = {"1": ["--seeds", "3"], "2": ["--steps", "600"], "4": ["--batches", "150"], "5": ["--points", "5"]}
 SCRIPTS = sorted(FOLDER.glob("[0-9]_*.py"))
 
 

@@ -3,13 +3,19 @@
     MedianSGD, ClippedSGD, MedianAdam   optimisers as those of torch.optim
     wrap               puts a median filter in front of any optimiser
     probe              how noisy the gradients of a model are, and how heavy their tails
-    robust_all_reduce, ddp_hook   workers of which some may be wrong or dead
+    robust_all_reduce, ddp_hook, Crew   workers of which some may be wrong or dead
 
 It is written in Python on top of medgrad and works with PyTorch from 1.13 on.
 """
+import torch as _torch
+
 from ._optim import ClippedSGD, MedianAdam, MedianSGD, TrackingOptimizer
 from ._probe import GradientNoise, probe
 from ._wrap import FilteredOptimizer, wrap
 
-__all__ = ["ClippedSGD", "FilteredOptimizer", "GradientNoise", "MedianAdam", "MedianSGD", "TrackingOptimizer", "probe",
-           "wrap"]
+__all__ = ["ClippedSGD", "FilteredOptimizer", "GradientNoise", "MedianAdam", "MedianSGD", "TrackingOptimizer", "probe", "wrap"]
+
+if _torch.distributed.is_available():
+    from ._workers import Crew, WorkerLost, ddp_hook, robust_all_reduce
+
+    __all__ += ["Crew", "WorkerLost", "ddp_hook", "robust_all_reduce"]

@@ -205,14 +205,12 @@ class Engine:
                         self._refuse(slot)
             info, skipped = _operations.step(setting.online.parts, unit.slots, setting.cold, robust, keeps_w)
         self.reports.append((self.what(unit), info, False if unit.core is not None else skipped))
-        if keeps_w and setting.adaptive is None:
+        if setting.adaptive is None:
             return
         for slot in unit.slots:
             count = slot.state.get("step", 0)
             slot.state["step"] = count + 1 if unit.core is not None or robust else \
                 count + _operations.wide(torch.logical_not(skipped))
-        if setting.adaptive is None:
-            return
         beta1, beta2, eps, made = setting.adaptive
         if unit.core is not None:
             unit.core.adapt(made, [int(slot.state["step"]) for slot in unit.slots], rates, threads)

@@ -22,7 +22,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
         self._exclude = exclude
         self._engine = Engine()
         self._memory: Dict[torch.Tensor, Dict[str, Any]] = {}
-        self._count = 0
+        self._filtered = None
         self._settings = None
         self._settings_now()
 
@@ -67,7 +67,11 @@ class FilteredOptimizer(torch.optim.Optimizer):
         return self._settings
 
     def _groups(self):
-        return [{"params": [w for w in group["params"] if not self._exclude(w)]} for group in self.param_groups]
+        shape = [len(group["params"]) for group in self.param_groups]
+        if self._filtered is None or self._filtered[0] != shape:
+            self._filtered = shape, [{"params": [w for w in group["params"] if not self._exclude(w)]}
+                                     for group in self.param_groups]
+        return self._filtered[1]
 
     @torch.no_grad()
     def _filter(self):
@@ -79,7 +83,6 @@ class FilteredOptimizer(torch.optim.Optimizer):
         pairs = [(w.grad, self._memory[w]["m"]) for group in groups for w in group["params"] if w.grad is not None]
         for g, m in pairs:
             g.copy_(m)
-        self._count += 1
 
     def step(self, closure: Optional[Callable[[], Any]] = None, *args, **kwargs):
         """Replaces the gradients by their filtered ones, as clip_grad_norm_ replaces them, and lets the inner optimiser step.
@@ -135,6 +138,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
             if i >= len(places) or state["m"].shape != places[i].shape:
                 raise ValueError("the state is of another model: shapes differ.")
         self.optimizer.load_state_dict({name: value for name, value in state_dict.items() if name != "filter"})
+        self._filtered = None
         places = self._places()
         self._options = dict(saved["options"])
         self._memory = {places[i]: {name: x.detach().to(places[i].device, copy=True) if isinstance(x, torch.Tensor) else x
@@ -142,11 +146,12 @@ class FilteredOptimizer(torch.optim.Optimizer):
         self._engine.forget()
 
     def __getstate__(self):
-        return {**self.__dict__, "_engine": None, "_settings": None}
+        return {name: self.__dict__[name] for name in ("optimizer", "_options", "_exclude", "_memory")}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
         self._engine = Engine()
+        self._filtered = self._settings = None
 
     def __repr__(self):
         return f"wrap({self.optimizer!r}, {self._settings_now().line!r})"
