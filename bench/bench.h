@@ -42,4 +42,8 @@ void stable_samples(double alpha, double beta, std::size_t n, int rounds);
 // Nanoseconds per point of its density and probability, n points between -20 and 20.
 void stable_functions(double alpha, double beta, std::size_t n, int rounds);
 
+// How often the verdict on tails is right, for 16 laws and three sizes of samples: a table in
+// Markdown.
+void tail_table(int seeds);
+
 }  // namespace medgrad::bench

@@ -15,8 +15,9 @@
 #include "medgrad/io.h"
 #include "medgrad/registry.h"
 #include "medgrad/stable.h"
-#include "medgrad/tail_index.h"
+#include "medgrad/tail_summary.h"
 #include "method_choice.h"
+#include "noise_fit.h"
 #include "streams.h"
 
 namespace medgrad::app {
@@ -63,6 +64,9 @@ class Noise final : public Command {
     options.value("--form", form_, "F",
                   "S0 (default) or S1: Nolan's parametrisations of a stable law");
     options.offer("--form", {"S0", "S1"});
+    options.value("--batch", batch_, "B",
+                  "fit: numbers or gradients that are combined at a time, for which mean, median "
+                  "and Huber are compared (default 10)");
     for (const Entry<NoiseModel>& entry : noises()) {
       for (const Parameter& parameter : entry.parameters) {
         if (parameter.name == "form") continue;
@@ -91,7 +95,8 @@ class Noise final : public Command {
   void evaluate(const Function& function, const Common& common) const;
   void fit(const Common& common) const;
 
-  std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_ = "S0";
+  std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_ = "S0",
+                                  batch_ = "10";
   bool elliptical_ = false;
   std::map<std::string, std::string, std::less<>> given_;  // stable addresses: options write here
   RowOutput output_;
@@ -112,7 +117,9 @@ std::string Noise::details() const {
       {"pdf, log-pdf", "density of a stable law, and its logarithm"},
       {"cdf, survival", "probability of a value below, and above"},
       {"quantile", "the inverse of cdf"},
-      {"fit", "the tail index of data, estimated in three ways, with intervals and a verdict"}};
+      {"fit",
+       "is the variance of data infinite, is a stable law a fair description, mean or median? With "
+       "tail indices, intervals and a verdict"}};
   return fmt::format("\nactions:\n{}\nnoises, each with its parameters:\n{}{}", columns(actions),
                      columns(rows), files_help());
 }
@@ -218,30 +225,6 @@ void Noise::evaluate(const Function& function, const Common& common) const {
   writer.commit();
 }
 
-// One estimate with its interval.
-struct Line {
-  std::string name;
-  double value;
-  Interval interval;
-};
-
-std::vector<Line> lines_of(const TailSummary& summary, StableForm form) {
-  std::vector<Line> lines;
-  if (summary.quantiles) {
-    const StableFit& fit = *summary.quantiles;
-    const StableParameters p = convert(fit.parameters, form);
-    const double moved = p.location - fit.parameters.location;
-    lines = {{"alpha", p.alpha, fit.alpha},
-             {"beta", p.beta, fit.beta},
-             {"scale", p.scale, fit.scale},
-             {"location", p.location, {fit.location.low + moved, fit.location.high + moved}}};
-  }
-  if (summary.hill) lines.push_back({"hill", summary.hill->alpha, summary.hill->interval});
-  if (summary.log_moment)
-    lines.push_back({"log-moment", summary.log_moment->alpha, summary.log_moment->interval});
-  return lines;
-}
-
 // A column of numbers is a sample; longer rows are vectors, and the fit is to their noise around
 // their componentwise median.
 void Noise::fit(const Common& common) const {
@@ -253,6 +236,8 @@ void Noise::fit(const Common& common) const {
   hint_at_terminal(files, common);
   const AnyMatrix any = read_matrix(files);
   std::size_t nan = 0, inf = 0;
+  const VerdictOptions options{static_cast<std::size_t>(
+      std::min<std::uint64_t>(to_whole_number("--batch", batch_, 1), 1000000))};
   const TailSummary summary = std::visit(
       [&](const auto& matrix) {
         std::vector<double> values;
@@ -265,7 +250,8 @@ void Noise::fit(const Common& common) const {
           }
         }
         try {
-          return vectors ? tail_summary(matrix.rows()) : tail_summary(values);
+          return vectors ? tail_summary(matrix.rows(), {}, {.verdict = options})
+                         : tail_summary(values, options);
         } catch (const Error& error) {
           throw Error((file_.empty() || file_ == "-" ? "standard input" : file_) + ": " +
                       error.what());
@@ -275,29 +261,12 @@ void Noise::fit(const Common& common) const {
   const auto tell = [&] {
     std::visit([&](const auto& matrix) { tell_notes(matrix.notes(), common); }, any);
   };
-  const auto lines = lines_of(summary, form_ == "S1" ? StableForm::S1 : StableForm::S0);
+  const StableForm form = form_ == "S1" ? StableForm::S1 : StableForm::S0;
   if (output_.is_json()) {
-    Json json = {{"form", form_}};
-    for (const Line& line : lines) {
-      json[line.name] = json_number(line.value);
-      json["intervals"][line.name] = {json_number(line.interval.low),
-                                      json_number(line.interval.high)};
-    }
-    json["nan"] = nan;
-    json["inf"] = inf;
-    json["verdict"] = summary.verdict();
-    write_file(output_.path(), json.dump(2) + "\n");
+    write_file(output_.path(), tails_as_json(summary, form, nan, inf));
     return tell();
   }
-  std::string text =
-      fmt::format("# what,estimate,low,high (95 % intervals; location in {})\n", form_);
-  for (const Line& line : lines) {
-    text += line.name;
-    for (const double v : {line.value, line.interval.low, line.interval.high})
-      text += "," + number(v);
-    text += "\n";
-  }
-  write_file(output_.path(), text);
+  write_file(output_.path(), tails_as_csv(summary, form));
   tell();
   if (nan + inf > 0) warn_non_finite(common, nan, inf);
   warn(common, summary.verdict());

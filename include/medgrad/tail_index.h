@@ -19,13 +19,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "medgrad/export.h"
-#include "medgrad/rows.h"
 #include "medgrad/stable.h"
 
 #pragma GCC visibility push(default)
@@ -49,8 +46,8 @@ struct TailIndex {
   // The raw estimate lay outside what the method can say ([0.5, 2] or (0, 2]); alpha is the end.
   bool clamped = false;
 
-  // One sentence to act on, e.g. "tail index 1.3 (1.2-1.4): heavier than Gaussian; a median-type
-  // estimator is advisable."
+  // What it says in words, e.g. "tail index 1.3 (1.2-1.4) by quantiles: heavier than Gaussian".
+  // What to do about it is for tail_verdict.h to say.
   [[nodiscard]] std::string verdict() const;
 };
 
@@ -109,61 +106,6 @@ struct LogMomentOptions {
 // Zeros (no noise at all) are left out. Error for fewer than 20 non-zero numbers (after pairing).
 [[nodiscard]] TailIndex log_moment(std::span<const double> sample,
                                    const LogMomentOptions& options = {});
-
-// --- everything at once --------------------------------------------------------------------------
-
-// What each estimator says; where one cannot, the sentence why (and no value).
-struct TailSummary {
-  std::optional<StableFit> quantiles;
-  std::optional<TailIndex> hill, log_moment;
-  std::string quantiles_error, hill_error, log_moment_error;
-
-  // Could any of them tell?
-  [[nodiscard]] bool told() const { return quantiles || hill || log_moment; }
-  // The verdict of the quantile fit where there is one, else of log-moment, else of hill; and where
-  // another method contradicts it, a sentence that says so.
-  [[nodiscard]] std::string verdict() const;
-};
-
-// Quantiles as they are, Hill of |x - median|, log-moments of pairs. Error where no method works.
-[[nodiscard]] TailSummary tail_summary(std::span<const double> sample);
-
-// --- vectors (gradient noise) --------------------------------------------------------------------
-
-enum class Pool : std::uint8_t { coordinates, norms };
-
-struct RowsOptions {
-  // coordinates: all entries together. norms: |row - centre|_2, for which only hill makes sense.
-  Pool pool = Pool::coordinates;
-  // Where no centre is given. The componentwise median rather than the mean, which heavy tails move
-  // by more than the noise itself; `none` is 0.
-  Centre centre = Centre::median;
-  // Divides each coordinate by its median absolute value first. Coordinates of different scales
-  // look heavy-tailed together though each may be Gaussian; log-moment never has that problem.
-  // Coordinates that often stand still (a fifth of their entries or more are one number) count as
-  // missing. What the uncertainty of these scales adds
-  // to the tails is taken off again. With fewer than 20 rows no scale can be told, and neither
-  // quantiles nor hill say anything.
-  bool standardise = true;
-  // At most so many entries are looked at, by taking evenly spaced coordinates; norms take all, but
-  // hold no more than so many at a time.
-  std::size_t max_entries = std::size_t{1} << 22;
-};
-
-// The noise of n rows around `centre` (d entries), or as the options say where it is empty. Rows
-// are taken as independent, the coordinates of one row are not: intervals are computed from the
-// spread between rows. log-moment adds up rows of one coordinate, never coordinates of one row, and
-// where the centre is estimated uses differences of pairs of rows. Error for fewer than 2 rows, and
-// where no method works.
-template <Real T>
-[[nodiscard]] MEDGRAD_EXPORT TailSummary tail_summary(const Rows<T>& rows,
-                                                      std::span<const double> centre = {},
-                                                      const RowsOptions& options = {});
-
-extern template TailSummary tail_summary(const Rows<float>&, std::span<const double>,
-                                         const RowsOptions&);
-extern template TailSummary tail_summary(const Rows<double>&, std::span<const double>,
-                                         const RowsOptions&);
 
 }  // namespace medgrad
 #pragma GCC visibility pop

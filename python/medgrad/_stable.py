@@ -47,13 +47,21 @@ class Stable:
             out[here] = getattr(law, function)(np.ascontiguousarray(parts[0][here]), threads)
         return out
 
-    def pdf(self, x, threads=0):
-        """The density f(x)."""
+    def pdf(self, x, threads=0, tolerance=None):
+        """The density f(x). With a tolerance (relative, 1e-12 or more) from a table: for many points of one law."""
+        if tolerance is not None:
+            return np.exp(self.logpdf(x, threads, tolerance))
         return self._map("pdf", x, threads)
 
-    def logpdf(self, x, threads=0):
-        """log f(x), also where f(x) is no longer a number."""
-        return self._map("logpdf", x, threads)
+    def logpdf(self, x, threads=0, tolerance=None):
+        """log f(x), also where f(x) is no longer a number; tolerance as for pdf."""
+        if tolerance is None:
+            return self._map("logpdf", x, threads)
+        if self._parameters[0].ndim != 0:
+            raise ValueError("a table is for one law; with arrays of parameters leave out tolerance.")
+        x = np.asarray(array(x), dtype=np.float64)
+        (law,) = self._laws.values()
+        return _core.table(law, np.ascontiguousarray(x).ravel(), float(tolerance), threads).reshape(x.shape)[()]
 
     def cdf(self, x, threads=0):
         """P(X <= x)."""
@@ -109,9 +117,15 @@ class Stable:
         return Stable(*columns, form=form)
 
     @classmethod
-    def fit(cls, x):
-        """The stable law of a sample, by McCulloch's quantiles, in S0; `intervals` of the result has 95 % intervals."""
-        found = _core.fit_stable(np.ascontiguousarray(array(x), dtype=np.float64).ravel())
+    def fit(cls, x, method="likelihood", profile=False):
+        """The stable law of a sample in S0; `intervals` of the result has 95 % intervals.
+
+        method: "likelihood" (maximum likelihood), "characteristic" (by the characteristic function: nearly as good, and faster) or
+        "quantiles" (McCulloch). profile: intervals of alpha and beta from the profile of the likelihood.
+        """
+        if method not in ("likelihood", "characteristic", "quantiles"):
+            raise ValueError(f"method is {method!r}; it must be likelihood, characteristic or quantiles.")
+        found = _core.fit_stable(np.ascontiguousarray(array(x), dtype=np.float64).ravel(), method, bool(profile))
         law = cls(found["alpha"], found["beta"], found["scale"], found["location"])
         law.intervals = found["intervals"]
         law.n = found["n"]
@@ -122,14 +136,20 @@ class Stable:
                 f"form={self.form!r})")
 
 
-def tail_index(x):
-    """How heavy are the tails of a sample? Three estimators of the tail index, P(|X| > x) ~ x^-alpha, and a verdict.
+def tail_index(x, batch=10):
+    """How heavy are the tails of a sample, and what to do about it?
 
     x: numbers (one axis), or vectors (two axes: n rows, of which the noise around their median is measured).
-    Gives a dict: "verdict" is a sentence; "quantiles" (McCulloch's fit of a stable law), "hill" and "log_moment" are
-    dicts with "alpha" and its 95 % "interval", or a sentence where the method cannot tell.
+    batch: how many of them are combined at a time, for the comparison of mean and median.
+    Gives a dict: "verdict" is a sentence; "infinite_variance" is "yes", "no" or "unclear"; "stable_fits" with "p_value" says
+    whether a stable law is a fair description; "advice" is "mean", "median", "huber" or "unclear"; "bias" is the distance from
+    the mean to the median, in spreads. "tail_index" has its 95 % "interval"; "tails" has the peaks over a threshold of each
+    tail. "quantiles" (McCulloch's fit of a stable law), "hill" and "log_moment" are dicts with "alpha" and its "interval", or
+    a sentence where the method cannot tell.
     """
+    if isinstance(batch, bool) or int(batch) != batch or batch < 1:
+        raise ValueError(f"batch is {batch!r}; it must be a whole number, 1 or more.")
     x = array(x)
     if x.ndim == 2:
-        return _core.tail_summary_rows(np.ascontiguousarray(x))
-    return _core.tail_summary(np.ascontiguousarray(x, dtype=np.float64).ravel())
+        return _core.tail_summary_rows(np.ascontiguousarray(x), int(batch))
+    return _core.tail_summary(np.ascontiguousarray(x, dtype=np.float64).ravel(), int(batch))

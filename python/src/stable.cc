@@ -1,6 +1,7 @@
 #include "medgrad/stable.h"
 
-#include "medgrad/tail_index.h"
+#include "medgrad/stable_table.h"
+#include "medgrad/tail_summary.h"
 #include "parts.h"
 
 namespace medgrad::python {
@@ -63,6 +64,18 @@ py::dict dict_of(const StableFit& fit) {
   return dict;
 }
 
+py::dict dict_of(const Peaks& peaks) {
+  py::dict dict;
+  dict["k"] = peaks.k;
+  dict["threshold"] = peaks.threshold;
+  dict["p_value"] = peaks.pareto.p_value;
+  dict["xi"] = peaks.pareto.xi;
+  dict["interval"] = tuple_of(peaks.pareto.xi_interval);
+  dict["moment"] = peaks.moment.xi;
+  dict["hill"] = peaks.hill.xi;
+  return dict;
+}
+
 py::dict dict_of(const TailSummary& summary) {
   py::dict dict;
   const auto put = [&](const char* name, const auto& found, const std::string& error) {
@@ -75,6 +88,33 @@ py::dict dict_of(const TailSummary& summary) {
   put("quantiles", summary.quantiles, summary.quantiles_error);
   put("hill", summary.hill, summary.hill_error);
   put("log_moment", summary.log_moment, summary.log_moment_error);
+  if (summary.judged) {
+    const TailVerdict& v = *summary.judged;
+    const Efficiency& e = v.efficiency;
+    dict["tail_index"] = v.index;
+    dict["interval"] = tuple_of(v.index_interval);
+    dict["infinite_variance"] = std::string(name(v.infinite_variance));
+    dict["stable_fits"] = v.stable_fits();
+    dict["p_value"] = v.stable ? py::object(py::float_(v.stable->p_value)) : py::none();
+    dict["advice"] = std::string(name(v.advice));
+    dict["bias"] = e.bias;
+    dict["skewed"] = e.skewed;
+    py::dict errors;
+    errors["mean"] = e.mean;
+    errors["median"] = e.median;
+    errors["huber"] = e.huber;
+    dict["mean_squared_errors"] = errors;
+    py::dict tails;
+    const auto tail = [&](const char* which, const std::optional<Peaks>& peaks) {
+      if (peaks) tails[which] = dict_of(*peaks);
+    };
+    tail("left", v.left);
+    tail("right", v.right);
+    tail("both", v.both);
+    if (summary.directions) tail("directions", summary.directions->both);
+    tail("norms", summary.norms);
+    dict["tails"] = tails;
+  }
   dict["verdict"] = summary.verdict();
   return dict;
 }
@@ -144,27 +184,41 @@ void add_stable(py::module_& m) {
                  return mapped(x, threads, [&](double v) { return (law.*function)(v); });
                });
   }
-  m.def("fit_stable", [](const py::array& x) {
+  m.def("fit_stable", [](const py::array& x, const std::string& method, bool profile) {
+    StableFitOptions options{.profile = profile};
+    for (const FitMethod one :
+         {FitMethod::likelihood, FitMethod::characteristic, FitMethod::quantiles}) {
+      if (name(one) == method) options.method = one;
+    }
     const py::gil_scoped_release released;
-    StableFit fit = fit_stable(vector_of<double>(x));
+    StableFit fit = fit_stable(vector_of<double>(x), options);
     const py::gil_scoped_acquire held;
     return dict_of(fit);
   });
-  m.def("tail_summary", [](const py::array& x) {
+  m.def("table", [](const Stable& law, const py::array& x, double tolerance, unsigned threads) {
+    py::array_t<double> out(x.size());
+    const std::span<const double> in = vector_of<double>(x);
+    const std::span<double> to(out.mutable_data(), in.size());
     const py::gil_scoped_release released;
-    TailSummary summary = tail_summary(vector_of<double>(x));
+    const Threads shared(threads);
+    StableTable(law.parameters(), tolerance).log_pdf(in, to, shared.pool());
+    return out;
+  });
+  m.def("tail_summary", [](const py::array& x, std::size_t batch) {
+    const py::gil_scoped_release released;
+    TailSummary summary = tail_summary(vector_of<double>(x), {.batch = batch});
     const py::gil_scoped_acquire held;
     return dict_of(summary);
   });
   m.def("hill_of_right_tail", [](const py::array& x) {
     return dict_of(hill(vector_of<double>(x), {.tail = Tail::right}));
   });
-  m.def("tail_summary_rows", [](const py::array& x) {
+  m.def("tail_summary_rows", [](const py::array& x, std::size_t batch) {
     return with_type(x, [&]<class T>(T) {
       TailSummary summary;
       {
         const py::gil_scoped_release released;
-        summary = tail_summary(rows_of<T>(x));
+        summary = tail_summary(rows_of<T>(x), {}, {.verdict = {.batch = batch}});
       }
       return dict_of(summary);
     });

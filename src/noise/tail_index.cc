@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "medgrad/error.h"
 #include "noise/tail_parts.h"
@@ -76,6 +75,16 @@ void centre(std::vector<double>& x, Centre how) {
   for (double& v : x) v -= middle;
 }
 
+std::string brief(double x) {
+  if (std::isinf(x)) return x > 0 ? "infinity" : "-infinity";
+  // Two decimals, or two digits of what is smaller, without trailing zeros.
+  if (x != 0 && std::fabs(x) < 0.1) return fmt::format("{:.2g}", x);
+  std::string s = fmt::format("{:.2f}", x);
+  s.erase(s.find_last_not_of('0') + 1);
+  if (s.back() == '.') s.pop_back();
+  return s;
+}
+
 }  // namespace noise
 
 std::string_view name(TailMethod method) {
@@ -83,76 +92,19 @@ std::string_view name(TailMethod method) {
   return kNames[static_cast<std::size_t>(method)];
 }
 
-namespace {
-
-// Two decimals, without trailing zeros.
-std::string brief(double x) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", x);
-  std::string s = text.data();
-  if (s.find('.') != std::string::npos) {
-    s.erase(s.find_last_not_of('0') + 1);
-    if (s.back() == '.') s.pop_back();
-  }
-  return s;
-}
-
-// Hill contradicts only where it finds the far tail clearly heavier than the body says: on stable
-// laws it is biased upwards above alpha = 1, and by a few per cent downwards below.
-bool contradicts(const Interval& i, const TailIndex& other) {
-  const double margin = other.method == TailMethod::hill ? 0.9 : 1;
-  const bool heavier = other.interval.high < margin * i.low;
-  const bool lighter = other.interval.low > i.high;
-  return heavier || (lighter && other.method != TailMethod::hill);
-}
-
-// What an interval means for the choice of estimator. 1.8 is a judgement: with a lower end above it
-// and an upper end at 2 the mean may lose accuracy, but by little.
-constexpr double kHarmless = 1.8;
-
-std::string advice(const Interval& i) {
-  if (i.high < 1) return "so heavy that no mean exists; use a median-type estimator.";
-  if (i.high < 2 && i.low < kHarmless) {
-    return "heavier than Gaussian; a median-type estimator is advisable.";
-  }
-  if (i.low >= 2) return "the variance is finite; the mean is fine.";
-  if (i.high >= 2 && i.low >= kHarmless) return "no sign of heavy tails; the mean is fine.";
-  if (i.high < 2 && i.low >= kHarmless) {
-    return "slightly heavier than Gaussian; a mean loses some accuracy, a median-type estimator or "
-           "Huber is the safe choice.";
-  }
-  return "heavy tails can be neither shown nor ruled out; take more samples, or a Huber or "
-         "median-type estimator to be safe.";
-}
-
-}  // namespace
-
 std::string TailIndex::verdict() const {
-  std::string text = fmt::format("tail index {} ({}-{}): ", brief(alpha), brief(interval.low),
-                                 brief(interval.high));
+  const std::string_view meaning = interval.high < 1   ? "so heavy that no mean exists"
+                                   : interval.high < 2 ? "heavier than Gaussian"
+                                   : interval.low >= 2
+                                       ? "the variance is finite"
+                                       : "infinite variance is neither shown nor ruled out";
   // At alpha = 1.8 and n = 1000 Hill says 2.6 on average, and its interval knows nothing of it.
-  if (method == TailMethod::hill && interval.low >= kHarmless) {
-    return text +
-           "the far tail looks light, but hill reads too high on stable laws above 1.4; "
-           "see another method before trusting the mean.";
-  }
-  return text + advice(interval);
-}
-
-std::string TailSummary::verdict() const {
-  std::array<std::optional<TailIndex>, 3> all = {std::nullopt, log_moment, hill};
-  if (quantiles) all[0] = quantiles->tail_index();
-  const auto first =
-      std::find_if(all.begin(), all.end(), [](const auto& t) { return t.has_value(); });
-  if (first == all.end()) return "no tail index could be estimated.";
-  std::string text = (*first)->verdict();
-  for (const auto& other : all) {
-    if (!other || !contradicts((*first)->interval, *other)) continue;
-    text += fmt::format(" But {} says {} ({}-{}): the sample does not look like one stable law.",
-                        name(other->method), brief(other->alpha), brief(other->interval.low),
-                        brief(other->interval.high));
-  }
-  return text;
+  const bool doubtful = method == TailMethod::hill && interval.low >= 1.8;
+  return fmt::format("tail index {} ({}-{}) by {}: {}", noise::brief(alpha),
+                     noise::brief(interval.low), noise::brief(interval.high), name(method),
+                     doubtful ? "the far tail looks light, but Hill's estimator reads too high on "
+                                "stable laws above 1.4"
+                              : meaning);
 }
 
 }  // namespace medgrad

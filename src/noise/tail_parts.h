@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "medgrad/tail_index.h"
@@ -18,6 +19,8 @@ inline constexpr double kZ95 = 1.959963984540054;
 // The 97.5 % point of Student's t, by its expansion around the normal one (within 1 % from 4
 // degrees of freedom on, 2e-4 from 10).
 [[nodiscard]] double student95(std::size_t degrees);
+
+[[nodiscard]] std::string brief(double x);  // for sentences
 
 struct Cleaned {
   std::vector<double> values;  // no NaN

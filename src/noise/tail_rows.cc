@@ -8,10 +8,16 @@
 
 #include "base/text.h"
 #include "medgrad/error.h"
+#include "medgrad/tail_summary.h"
+#include "noise/judge.h"
+#include "noise/noise_matrix.h"
+#include "noise/peaks.h"
 #include "noise/tail_parts.h"
 
 namespace medgrad {
 namespace {
+
+using noise::NoiseMatrix;
 
 // Runs one estimator; an Error becomes its sentence.
 template <class Result, class Estimate>
@@ -30,90 +36,6 @@ TailSummary checked(TailSummary s) {
   return s;
 }
 
-// n x width numbers, row-major: the noise in some coordinates.
-struct Noise {
-  std::vector<double> values;
-  std::size_t n, width;
-  [[nodiscard]] double& at(std::size_t i, std::size_t j) { return values[i * width + j]; }
-};
-
-// `column(j)` tells which coordinate of the rows the j-th of `width` is.
-template <Real T, class Column>
-Noise take(const Rows<T>& rows, std::span<const double> centre, std::size_t width, Column column) {
-  Noise noise{std::vector<double>(rows.n() * width), rows.n(), width};
-  for (std::size_t i = 0; i < rows.n(); ++i) {
-    for (std::size_t j = 0; j < width; ++j) {
-      const double c = centre.empty() ? 0 : centre[column(j)];
-      noise.at(i, j) = static_cast<double>(rows.row(i)[column(j)]) - c;
-    }
-  }
-  return noise;
-}
-
-// Each coordinate around its own centre.
-void centre_columns(Noise& noise, Centre how) {
-  std::vector<double> column;
-  for (std::size_t j = 0; j < noise.width; ++j) {
-    column.clear();
-    for (std::size_t i = 0; i < noise.n; ++i) {
-      const double v = noise.at(i, j);
-      if (!std::isnan(v)) column.push_back(v);
-    }
-    if (column.empty()) continue;
-    // Where half of a column is infinite it has no centre, and counts as missing.
-    double middle = how == Centre::mean ? noise::finite_mean(column) : noise::median(column);
-    if (std::isinf(middle)) middle = std::numeric_limits<double>::quiet_NaN();
-    for (std::size_t i = 0; i < noise.n; ++i) noise.at(i, j) -= middle;
-  }
-}
-
-// Rows 2i minus 2i + 1; an odd one at the end is left out.
-void subtract_pairs(Noise& noise) {
-  const std::size_t pairs = noise.n / 2;
-  for (std::size_t i = 0; i < pairs; ++i) {
-    for (std::size_t j = 0; j < noise.width; ++j) {
-      noise.at(i, j) = noise.at(2 * i, j) - noise.at(2 * i + 1, j);
-    }
-  }
-  noise.n = pairs;
-  noise.values.resize(pairs * noise.width);
-}
-
-// How many of the numbers are the one that is there most often. Reorders them.
-std::size_t largest_tie(std::vector<double>& numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  std::size_t largest = 0, run = 0;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    run = i > 0 && numbers[i] == numbers[i - 1] ? run + 1 : 1;
-    largest = std::max(largest, run);
-  }
-  return largest;
-}
-
-// Each coordinate over its median absolute value. A coordinate that often stands still, as the
-// gradient of a word's embedding does where the word does not occur, has no scale: its median would
-// be that of standing still, and all the rest look enormous beside it. Where a fifth of its entries
-// or more are the same number (0, or minus the centre), it is left out as missing.
-void standardise_columns(Noise& noise) {
-  constexpr double kStill = 0.2;
-  std::vector<double> column;
-  for (std::size_t j = 0; j < noise.width; ++j) {
-    column.clear();
-    for (std::size_t i = 0; i < noise.n; ++i)
-      if (!std::isnan(noise.at(i, j))) column.push_back(noise.at(i, j));
-    const auto count = static_cast<double>(column.size());
-    const std::size_t tie = largest_tie(column);
-    const bool moves = tie < 3 || static_cast<double>(tie) < kStill * count;
-    for (double& v : column) v = std::fabs(v);
-    const double scale = column.empty() ? 0 : noise::median(column);
-    const bool usable = moves && scale > 0 && std::isfinite(scale);
-    for (std::size_t i = 0; i < noise.n; ++i) {
-      double& v = noise.at(i, j);
-      v = usable ? v / scale : std::numeric_limits<double>::quiet_NaN();
-    }
-  }
-}
-
 // |row|_2 of every row without its NaNs, some columns at a time to hold little of the matrix.
 template <Real T>
 std::vector<double> norms(const Rows<T>& rows, std::span<const double> centre,
@@ -123,7 +45,7 @@ std::vector<double> norms(const Rows<T>& rows, std::span<const double> centre,
   std::vector<double> result(pairs ? rows.n() / 2 : rows.n());
   for (std::size_t first = 0; first < rows.d(); first += step) {
     const std::size_t width = std::min(step, rows.d() - first);
-    Noise noise = take(rows, centre, width, [&](std::size_t j) { return first + j; });
+    NoiseMatrix noise = noise::take(rows, centre, width, [&](std::size_t j) { return first + j; });
     if (pairs) {
       subtract_pairs(noise);
     } else if (centre.empty() && options.centre != Centre::none) {
@@ -143,7 +65,7 @@ std::vector<double> norms(const Rows<T>& rows, std::span<const double> centre,
 }
 
 // Adds up floor(sqrt(n)) rows at a time.
-TailIndex log_moment_rows(Noise& noise) {
+TailIndex log_moment_rows(NoiseMatrix& noise) {
   const std::size_t m = static_cast<std::size_t>(std::sqrt(static_cast<double>(noise.n)));
   const std::size_t blocks = m < 2 ? 0 : noise.n / m;
   if (blocks < 4) {
@@ -182,6 +104,72 @@ TailIndex log_moment_rows(Noise& noise) {
   return t;
 }
 
+// Is a stable law a fair description of the components? Entries of one row depend on each other, so
+// some components are tested one by one, and the smallest p-value times their number counts. The
+// law is the one of all entries by quantiles.
+std::optional<StableTest> component_test(const NoiseMatrix& noise,
+                                         const std::optional<StableFit>& fit) {
+  constexpr std::size_t kTested = 8;
+  if (!fit) return std::nullopt;
+  StableTest worst;
+  worst.fit = *fit;
+  worst.p_value = 1;
+  std::size_t tested = 0;
+  std::vector<double> column(noise.n);
+  const std::size_t count = std::min(kTested, noise.width);
+  for (std::size_t c = 0; c < count; ++c) {
+    for (std::size_t i = 0; i < noise.n; ++i) column[i] = noise.at(i, c * noise.width / count);
+    try {
+      const StableTest test = test_stable(column);
+      ++tested;
+      if (test.p_value > worst.p_value) continue;
+      worst.p_value = test.p_value;
+      worst.distance = test.distance;
+      worst.degrees = test.degrees;
+    } catch (const Error&) {  // a component that stands still
+    }
+  }
+  if (tested == 0) return std::nullopt;
+  worst.p_value = std::min(1.0, worst.p_value * static_cast<double>(tested));
+  return worst;
+}
+
+TailVerdict along_directions(const NoiseMatrix& noise, const VerdictOptions& options) {
+  constexpr std::size_t kDirections = 16;
+  NoiseMatrix projections = noise::project(noise, kDirections);
+  noise::centre_columns(projections, Centre::median);
+  noise::standardise_columns(projections);
+  return noise::judge_grouped(projections.values, kDirections, std::nullopt, options);
+}
+
+// Infinite anywhere is infinite; finite is what is finite everywhere.
+void combine(TailSummary& s) {
+  if (!s.judged) return;
+  const auto merge = [&](Answer other) {
+    Answer& all = s.judged->infinite_variance;
+    if (other == Answer::yes || (other == Answer::unclear && all == Answer::no)) all = other;
+  };
+  if (s.directions) merge(s.directions->infinite_variance);
+  if (s.norms) merge(noise::infinite_variance(*s.norms));
+}
+
+// The verdict on components (`noise`, standardised), on directions (of `around`, which is not) and
+// norms.
+template <Real T>
+void judge(TailSummary& s, const Rows<T>& rows, std::span<const double> centre,
+           const NoiseMatrix& noise, const NoiseMatrix& around, const RowsOptions& options) {
+  std::string unsaid;
+  attempt(s.judged, unsaid, [&] {
+    return noise::judge_grouped(noise.values, noise.width, component_test(noise, s.quantiles),
+                                options.verdict);
+  });
+  attempt(s.directions, unsaid, [&] { return along_directions(around, options.verdict); });
+  attempt(s.norms, unsaid, [&] {
+    return noise::peaks_grouped(norms(rows, centre, options), 1, {.tail = Tail::right});
+  });
+  combine(s);
+}
+
 template <Real T>
 void check(const Rows<T>& rows, std::span<const double> centre) {
   if (rows.n() < 2 || rows.d() == 0) {
@@ -197,12 +185,22 @@ void check(const Rows<T>& rows, std::span<const double> centre) {
 
 }  // namespace
 
-TailSummary tail_summary(std::span<const double> sample) {
+std::string TailSummary::verdict() const {
+  if (judged) return judged->sentence();
+  const std::optional<TailIndex> first = log_moment  ? log_moment
+                                         : quantiles ? std::optional(quantiles->tail_index())
+                                                     : hill;
+  return first ? first->verdict() + "." : "no tail index could be estimated.";
+}
+
+TailSummary tail_summary(std::span<const double> sample, const VerdictOptions& options) {
   TailSummary s;
   attempt(s.quantiles, s.quantiles_error, [&] { return fit_stable(sample); });
   attempt(s.hill, s.hill_error, [&] { return hill(sample, {.centre = Centre::median}); });
   attempt(s.log_moment, s.log_moment_error,
           [&] { return log_moment(sample, {.centre = Centre::pairs}); });
+  std::string unsaid;
+  attempt(s.judged, unsaid, [&] { return judge_tails(sample, options); });
   return checked(std::move(s));
 }
 
@@ -213,22 +211,26 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
   TailSummary s;
   if (options.pool == Pool::norms) {
     s.quantiles_error = s.log_moment_error = "norms are not symmetric: only hill applies to them.";
-    s.hill = hill(norms(rows, centre, options), {.tail = Tail::right});
+    const std::vector<double> sizes = norms(rows, centre, options);
+    s.hill = hill(sizes, {.tail = Tail::right});
+    std::string unsaid;
+    attempt(s.norms, unsaid, [&] { return noise::peaks_grouped(sizes, 1, {.tail = Tail::right}); });
     return s;
   }
   const std::size_t d = rows.d();
   const std::size_t width = std::clamp<std::size_t>(options.max_entries / rows.n(), 1, d);
-  Noise noise = take(rows, centre, width, [&](std::size_t j) {
+  NoiseMatrix noise = noise::take(rows, centre, width, [&](std::size_t j) {
     return (d / width) * j + (d % width) * j / width;  // floor(j d / width), evenly spaced
   });
   const bool centred = !centre.empty() || options.centre == Centre::none;
   if (!centred && options.centre == Centre::pairs) subtract_pairs(noise);
-  Noise sums = noise;  // before the columns are centred by what was estimated from them
+  NoiseMatrix sums = noise;  // before the columns are centred by what was estimated from them
   if (!centred && options.centre != Centre::pairs) {
     centre_columns(noise, options.centre);
     subtract_pairs(sums);
   }
   if (noise.n < 2) throw Error("a tail index of pairs of rows needs at least 4 rows.");
+  const NoiseMatrix around = noise;
   // A single coordinate has one scale, whatever it is.
   const bool standardise = options.standardise && noise.width > 1;
   if (standardise && noise.n < noise::kFewest) {
@@ -242,6 +244,7 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
     attempt(s.quantiles, s.quantiles_error,
             [&] { return noise::fit_grouped(noise.values, group, scaled_by); });
     attempt(s.hill, s.hill_error, [&] { return noise::hill_grouped(noise.values, group, {}); });
+    if (options.judge) judge(s, rows, centre, noise, around, options);
   }
   attempt(s.log_moment, s.log_moment_error, [&] { return log_moment_rows(sums); });
   return checked(std::move(s));

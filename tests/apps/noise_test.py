@@ -72,9 +72,11 @@ class Noise(CommandTest):
         result = json.loads(self.good("noise", "fit", data, "--format", "json"))
         # The 95 % interval is 0.025 to either side, so its standard error 0.0125: four of them.
         self.assertLess(abs(result["alpha"] - 1.4), 0.05)
-        self.assertIn("heavier than Gaussian", result["verdict"])
-        text = run("noise", "fit", data)
-        self.assertIn(b"median-type estimator is advisable", text.stderr)
+        self.assertEqual((result["infinite_variance"], result["stable_fits"], result["advice"]), ("yes", True, "median"))
+        self.assertLess(abs(result["tail-index"] - 1.4), 0.045)  # four standard errors again
+        self.assertTrue(result["verdict"].startswith("Use a median-type estimator: in batches of 10 "), result["verdict"])
+        text = run("noise", "fit", data, "--batch", 4)
+        self.assertIn(b"Use a median-type estimator: in batches of 4 ", text.stderr)
         self.assertEqual(text.stdout.splitlines()[1].split(b",")[0], b"alpha")
 
     def test_every_model_can_be_sampled(self):
@@ -96,6 +98,15 @@ class Noise(CommandTest):
         result = json.loads(self.good("noise", "fit", data, "--format", "json"))
         self.assertEqual((result["nan"], result["inf"]), (2, 1))
         self.assertIn(b"2 entries are NaN and 1 is infinite.", run("noise", "fit", data).stderr)
+        self.assertEqual((result["infinite_variance"], result["advice"]), ("yes", "median"))
+
+    def test_fit_of_skewed_numbers_names_the_bias(self):
+        values = np.random.default_rng(1).exponential(size=3000)
+        result = json.loads(self.good("noise", "fit", self.file("skewed.npy", values[:, None]), "--format", "json"))
+        # The median of an exponential law is log 2, its mean 1, its spread 1.4826 * 0.4812 (of the solution of sinh s = 1/2).
+        self.assertLess(abs(result["bias"] - (np.log(2) - 1) / (1.4826 * np.arcsinh(0.5))), 0.1)
+        self.assertEqual((result["infinite_variance"], result["stable_fits"], result["advice"]), ("no", False, "mean"))
+        self.assertRegex(result["verdict"], "skewed, the median lies 0.4[0-9]? spreads below the mean")
 
     def test_bad(self):
         short = self.file("short.csv", "1\n2\n3\n")
@@ -119,6 +130,7 @@ class Noise(CommandTest):
                 (("quantile", "--alpha", 1, self.file("p.csv", "0.5\n2\n")), r"p\.csv:2: 2 is not a probability"),
                 (("sample", "--alpha", 1, "-n", "99999999999999999999"), "-n is '9{20}', which is too large"),
                 (("fit", short), r"short\.csv: .*20"),
+                (("fit", short, "--batch", 0), "--batch is '0'"),
                 (("fit", short, "--format", "npy"), "csv or json, not npy"),
                 (("fit", short, "--out", self.path("fit.npy")), "csv or json, not npy"),
                 (("fit", self.path("no.csv")), "does not exist")]:

@@ -16,7 +16,7 @@
 #include "medgrad/rng.h"
 #include "medgrad/sample.h"
 #include "medgrad/stable.h"
-#include "medgrad/tail_index.h"
+#include "medgrad/tail_summary.h"
 #include "medgrad/theory.h"
 #include "medgrad/thread_pool.h"
 #include "medgrad/version.h"

@@ -56,13 +56,26 @@ def test_samples_are_those_of_the_command_and_of_any_thread_count(tmp_path):
 
 def test_fit_and_tail_index():
     x = medgrad.Stable(1.4, 0.3, 2.0, 1.0).rvs(20_000, seed=3)
-    fit = medgrad.Stable.fit(x)
+    best = medgrad.Stable.fit(x)
+    assert abs(best.alpha - 1.4) < 0.05 and best.logpdf(x, tolerance=1e-9).sum() > medgrad.Stable.fit(x, "quantiles").logpdf(x).sum()
+    with pytest.raises(ValueError, match="method is 'moments'"):
+        medgrad.Stable.fit(x, "moments")
+    points = np.linspace(-50, 50, 5).reshape(5, 1)
+    assert np.allclose(best.pdf(points, tolerance=1e-10), best.pdf(points), rtol=2e-10, atol=0)
+    with pytest.raises(ValueError, match="tolerance of a table is 0"):
+        best.pdf(points, tolerance=0)
+    fit = medgrad.Stable.fit(x, "quantiles")
     assert abs(fit.alpha - 1.4) < 0.06 and abs(fit.scale - 2) < 0.1
     assert fit.intervals["alpha"][0] < 1.4 < fit.intervals["alpha"][1]
     found = medgrad.tail_index(x)
-    assert found["verdict"].startswith("tail index 1.") and found["quantiles"]["alpha"] == fit.alpha
+    assert found["verdict"].startswith("Neither mean nor median is safe") and found["skewed"]
+    assert found["infinite_variance"] == "yes" and found["stable_fits"] and found["quantiles"]["alpha"] == fit.alpha
+    assert found["interval"][0] < 1.4 < found["interval"][1] and found["tails"]["both"]["xi"] > 0.5
     rows = medgrad.tail_index(np.random.default_rng(0).standard_normal((300, 20)))
-    assert set(rows) == {"quantiles", "hill", "log_moment", "verdict"}
+    assert {"quantiles", "hill", "log_moment", "verdict"} <= set(rows) and set(rows["tails"]) >= {"directions", "norms"}
+    assert (rows["infinite_variance"], rows["advice"]) == ("no", "mean")
+    with pytest.raises(ValueError, match="batch is 0"):
+        medgrad.tail_index(x, batch=0)
 
 
 def test_theory():

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "medgrad/tail_index.h"
+#include "medgrad/tail_summary.h"
 
 namespace medgrad::libtorch {
 

@@ -1,0 +1,75 @@
+// Does this noise call for a median? Three questions, each answered by itself.
+//
+// 1. Is the variance infinite? From the far tails alone (peaks.h), each by itself, and both
+//    together where the middle of the sample is symmetric. "yes" where the generalised Pareto law
+//    puts xi above 1/2 at 95 % and the farthest 5 % do not speak against it, or where a stable law
+//    of index below 2 describes all of the sample and the tails agree with it; "no" where every
+//    tail, and the farthest 2 % of it, puts xi below 1/2 at 95 %. An infinite entry is a "yes".
+// 2. Is a stable law a fair description? The test of stable_fit.h. Only where it is does its alpha
+//    count as a tail index.
+// 3. Mean, median or Huber? By their mean squared errors in batches of a given size, found by
+//    resampling the data: around the median where the middle of the sample is symmetric, and around
+//    the mean where it is skewed, since there a median tracks something else (`bias`).
+//
+// Data whose middle is skewed get "mean", where its variance is finite, or "unclear": no estimator
+// is both robust and unbiased there. Symmetric data get the median where its mean squared error is
+// below 0.93 of the mean's, else Huber's (which needs a scale, mu) where that is below 0.95 of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "medgrad/peaks.h"
+#include "medgrad/stable_fit.h"
+
+#pragma GCC visibility push(default)
+namespace medgrad {
+
+enum class Answer : std::uint8_t { yes, no, unclear };
+enum class Advice : std::uint8_t { mean, median, huber, unclear };
+[[nodiscard]] std::string_view name(Answer answer);
+[[nodiscard]] std::string_view name(Advice advice);
+
+// How good are mean, median and Huber's estimator (mu = 1.345 spreads) of a batch? All in units of
+// the spread, 1.4826 times the median absolute deviation from the median.
+struct Efficiency {
+  std::size_t batch = 0;
+  double mean = 0, median = 0, huber = 0;  // mean squared errors
+  double spread = 0;                       // in units of the data
+  double bias = 0;                         // (median - mean) / spread
+  bool skewed = false;                     // the middle of the sample, beyond doubt (99 %)
+};
+
+struct VerdictOptions {
+  std::size_t batch = 10;  // gradients that are combined at a time
+};
+
+struct TailVerdict {
+  std::size_t n = 0, missing = 0, infinite = 0;
+  std::optional<Peaks> left, right, both;  // none for fewer than 60 numbers
+  std::optional<StableTest> stable;
+  Efficiency efficiency;
+
+  Answer infinite_variance = Answer::unclear;
+  Advice advice = Advice::unclear;
+  // The tail index with its 95 % interval: alpha of the stable law where one fits and the variance
+  // is infinite, 1/xi of the heavier tail elsewhere; NaN for fewer than 60 numbers.
+  double index = 0;
+  Interval index_interval;
+
+  [[nodiscard]] bool stable_fits() const { return stable && stable->fits(); }
+  [[nodiscard]] double p_value() const { return stable ? stable->p_value : 0; }
+  // One sentence to act on, and one for the reason.
+  [[nodiscard]] std::string sentence() const;
+};
+
+// NaN is left out. Error for fewer than 20 numbers and for a sample without spread.
+[[nodiscard]] TailVerdict judge_tails(std::span<const double> sample,
+                                      const VerdictOptions& options = {});
+
+}  // namespace medgrad
+#pragma GCC visibility pop

@@ -1,0 +1,143 @@
+#include "noise/likelihood.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "medgrad/stable_table.h"
+#include "noise/cholesky.h"
+
+namespace medgrad::noise {
+namespace {
+
+constexpr double kTolerance = 1e-8;
+constexpr double kLowest = 0.2, kGaussian = 2 - 1e-6;
+constexpr double kStep = 1e-3;  // of alpha and beta in differences
+
+StableTable table_of(const Shape& s) {
+  return StableTable({s.alpha, s.alpha >= 2 ? 0 : s.beta, std::exp(s.log_scale), s.location},
+                     kTolerance);
+}
+
+Shape clamped(Shape s) {
+  s.alpha = std::clamp(s.alpha, kLowest, 2.0);
+  s.beta = std::clamp(s.beta, -1.0, 1.0);
+  return s;
+}
+
+std::vector<double> log_densities(std::span<const double> z, const Shape& s) {
+  std::vector<double> values(z.size());
+  table_of(s).log_pdf(z, values);
+  return values;
+}
+
+double sum_of(std::span<const double> values) {
+  double sum = 0, rest = 0;  // Kahan's
+  for (const double v : values) {
+    const double y = v - rest, t = sum + y;
+    rest = (t - sum) - y;
+    sum = t;
+  }
+  return sum;
+}
+
+}  // namespace
+
+double log_likelihood(std::span<const double> z, const Shape& law) {
+  return sum_of(log_densities(z, law));
+}
+
+Likelihood likelihood(std::span<const double> z, const Shape& law) {
+  const std::size_t n = z.size();
+  // d/d alpha and d/d beta by differences between two laws each, inside the ranges.
+  std::array<std::vector<double>, 2> slopes;
+  for (std::size_t j = 0; j < 2; ++j) {
+    Shape low = law, high = law;
+    (j == 0 ? low.alpha : low.beta) -= kStep;
+    (j == 0 ? high.alpha : high.beta) += kStep;
+    low = clamped(low);
+    high = clamped(high);
+    const double width = j == 0 ? high.alpha - low.alpha : high.beta - low.beta;
+    slopes[j] = log_densities(z, high);
+    const std::vector<double> below = log_densities(z, low);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double slope = (slopes[j][i] - below[i]) / width;
+      slopes[j][i] = std::isfinite(slope) ? slope : 0;
+    }
+  }
+  const StableTable table = table_of(law);
+  const double scale = std::exp(law.log_scale);
+  Likelihood result;
+  for (std::size_t i = 0; i < n; ++i) {
+    const StableTable::Derivatives d = table.derivatives(z[i]);
+    result.value += d.value;
+    const double slope = d.first * scale, y = (z[i] - law.location) / scale;
+    const Score s = {slopes[0][i], slopes[1][i], -1 - y * slope, -d.first};
+    for (std::size_t a = 0; a < 4; ++a) {
+      result.score[a] += s[a];
+      for (std::size_t b = 0; b < 4; ++b) result.information[a][b] += s[a] * s[b];
+    }
+  }
+  return result;
+}
+
+Information inverse_information(const Information& information, const std::array<bool, 4>& held) {
+  Information m = information;
+  for (std::size_t a = 0; a < 4; ++a) {
+    if (!held[a]) continue;
+    for (std::size_t b = 0; b < 4; ++b) m[a][b] = m[b][a] = 0;
+    m[a][a] = 1;
+  }
+  const Cholesky<4> factor(m, 1e-12);
+  Information inverse{};
+  for (std::size_t a = 0; a < 4; ++a) {
+    if (held[a]) continue;
+    Score unit{};
+    unit[a] = 1;
+    inverse[a] = factor.backward(factor.forward(unit));
+  }
+  return inverse;
+}
+
+// Newton's method with the sum of score score' for the Hessian (Berndt, Hall, Hall, Hausman 1974):
+// their difference is of the order 1/sqrt(n), and each round makes the error that much smaller.
+LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
+                                  const std::array<bool, 4>& fixed) {
+  LikelihoodFit fit;
+  fit.law = clamped(start);
+  fit.at = likelihood(z, fit.law);
+  for (fit.rounds = 0; fit.rounds < 60; ++fit.rounds) {
+    const Score& g = fit.at.score;
+    const bool gaussian = fit.law.alpha >= kGaussian;
+    fit.held = {
+        fixed[0] || (gaussian && g[0] > 0) || (fit.law.alpha <= kLowest && g[0] < 0),
+        fixed[1] || gaussian || (fit.law.beta >= 1 && g[1] > 0) || (fit.law.beta <= -1 && g[1] < 0),
+        fixed[2], fixed[3]};
+    const Information inverse = inverse_information(fit.at.information, fit.held);
+    Score step{};
+    double gain = 0;  // of the likelihood, that the step promises
+    for (std::size_t a = 0; a < 4; ++a) {
+      for (std::size_t b = 0; b < 4; ++b) step[a] += inverse[a][b] * g[b];
+      gain += step[a] * (fit.held[a] ? 0 : g[a]) / 2;
+    }
+    if (!(gain > 1e-7)) break;
+    bool better = false;
+    for (double part = 1; part > 1e-3; part /= 2) {
+      const auto moved = [&](double by, double most) { return std::clamp(part * by, -most, most); };
+      const Shape next = clamped(
+          {fit.law.alpha + moved(step[0], 0.3), fit.law.beta + moved(step[1], 0.5),
+           fit.law.log_scale + moved(step[2], 0.5), fit.law.location + moved(step[3], 1.0)});
+      const double value = log_likelihood(z, next);
+      if (!(value > fit.at.value)) continue;
+      const double before = fit.at.value;
+      fit.law = next;
+      fit.at = likelihood(z, next);
+      better = fit.at.value - before > 1e-8;
+      break;
+    }
+    if (!better) break;
+  }
+  return fit;
+}
+
+}  // namespace medgrad::noise

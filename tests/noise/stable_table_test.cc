@@ -1,0 +1,126 @@
+// Tables of densities against the integrals, their derivatives against differences, and fits by
+// maximum likelihood.
+#include "medgrad/stable_table.h"
+
+#include <gtest/gtest.h>
+
+#include "laws.h"
+#include "medgrad/error.h"
+#include "medgrad/stable_fit.h"
+#include "testing.h"
+
+namespace medgrad {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::pair<double, double> kShapes[] = {{0.3, 0.5}, {0.5, 1},    {0.9, -1}, {1, 0},
+                                                 {1, 0.7},   {1.2, -0.7}, {1.5, 0},  {1.5, 1},
+                                                 {1.9, 0.3}, {2, 0}};
+constexpr double kPoints[] = {-1e300, -1e9, -1e4, -37.5, -3,  -0.7, 0,
+                              1e-12,  0.4,  2,    11,    600, 1e7,  1e12};
+
+TEST(StableTable, KeepsItsTolerance) {
+  for (const auto& [alpha, beta] : kShapes) {
+    for (const double tolerance : {1e-10, 1e-4}) {
+      const StableParameters p{alpha, beta, 3, -5};
+      const Stable law(p);
+      const StableTable table(p, tolerance);
+      EXPECT_EQ(table.tolerance(), tolerance);
+      laws::Random r(1);
+      for (int i = 0; i < 60; ++i) {
+        const double x = i < 14 ? kPoints[i] : -5 + 3 * std::sinh(12 * laws::uniform(r) - 6);
+        const double exact = law.log_pdf(x), found = table.log_pdf(x);
+        if (std::isinf(exact)) {
+          EXPECT_EQ(found, exact) << x;
+        } else {
+          // The table's own error, and that of the integrals around alpha = 1.
+          EXPECT_NEAR(found, exact, tolerance + 1e-14 * std::fabs(exact))
+              << alpha << " " << beta << " " << x;
+        }
+      }
+    }
+  }
+}
+
+TEST(StableTable, CoarserIsSmaller) {
+  EXPECT_LT(StableTable({1.4, 0.2}, 1e-4).intervals(), StableTable({1.4, 0.2}, 1e-12).intervals());
+  EXPECT_EQ(StableTable({1.4, 0.2}).uncovered(), 0);
+  EXPECT_THROW(StableTable({1.4, 0.2}, 0), Error);
+  EXPECT_THROW(StableTable({1.4, 0.2}, kNaN), Error);
+  EXPECT_THROW(StableTable({0.05}), Error);
+}
+
+// Closed forms: Gaussian N(0, 2), f'/f = -x/2; Cauchy -2x/(1 + x^2) and its derivative.
+TEST(StableTable, Derivatives) {
+  const StableTable gaussian({2, 0}), cauchy({1, 0, 2, 1});
+  for (const double x : {-3.0, -0.2, 0.0, 0.9, 4.0}) {
+    const auto g = gaussian.derivatives(x);
+    EXPECT_NEAR(g.first, -x / 2, 1e-8);
+    EXPECT_NEAR(g.second, -0.5, 1e-6);
+    const auto c = cauchy.derivatives(x);
+    const double y = (x - 1) / 2, q = 1 + y * y;
+    EXPECT_NEAR(c.first, -2 * y / q / 2, 1e-8);
+    EXPECT_NEAR(c.second, (2 * y * y - 2) / (q * q) / 4, 1e-6);
+  }
+  // Far out the density is a power: f'/f = -(1 + alpha)/x.
+  const StableTable heavy({1.5, 0.5});
+  for (const double x : {1e6, 1e12}) EXPECT_NEAR(heavy.derivatives(x).first * x, -2.5, 1e-3);
+}
+
+TEST(StableFit, MaximumLikelihoodFindsTheLaw) {
+  const std::pair<double, double> shapes[] = {{0.8, 0.2}, {1.2, -0.7}, {1.5, 1}, {1.8, 0}};
+  for (const auto& [alpha, beta] : shapes) {
+    laws::Random r(3);
+    std::vector<double> x(4000);
+    for (double& v : x) v = 100 + 20 * laws::stable(r, alpha, beta);
+    const StableFit fit = fit_stable(x, {});
+    const double error = (fit.alpha.high - fit.alpha.low) / 2 / 1.96;
+    EXPECT_NEAR(fit.parameters.alpha, alpha, 4 * error);
+    EXPECT_LT(error, 1.5 / std::sqrt(4000));
+    EXPECT_NEAR(fit.parameters.beta, beta, 0.2);
+    EXPECT_NEAR(fit.parameters.scale, 20, 2);
+    EXPECT_NEAR(fit.parameters.location, 100, 4);
+    // No other fit has a higher likelihood.
+    const auto likelihood = [&](const StableParameters& p) {
+      const StableTable table(p);
+      double sum = 0;
+      for (const double v : x) sum += table.log_pdf(v);
+      return sum;
+    };
+    const double best = likelihood(fit.parameters);
+    EXPECT_GE(best, likelihood(fit_stable(x).parameters));
+    EXPECT_GE(best, likelihood(test_stable(x).fit.parameters));
+    for (const double by : {-0.02, 0.02}) {
+      StableParameters other = fit.parameters;
+      other.alpha += by;
+      EXPECT_GT(best, likelihood(other)) << alpha;
+    }
+  }
+}
+
+TEST(StableFit, GaussianDataAndMirrors) {
+  laws::Random r(7);
+  std::vector<double> x(1000);
+  for (double& v : x) v = laws::normal(r);
+  const StableFit gaussian = fit_stable(x, {});
+  EXPECT_GT(gaussian.parameters.alpha, 1.97);
+  EXPECT_EQ(gaussian.alpha.high, 2);
+  EXPECT_NEAR(gaussian.parameters.scale, std::sqrt(0.5), 0.06);
+
+  for (double& v : x) v = laws::stable(r, 1.3, 0.4);
+  const StableFit a = fit_stable(x, {.profile = true});
+  EXPECT_TRUE(a.alpha.contains(a.parameters.alpha) && a.beta.contains(a.parameters.beta));
+  // Wilks and Wald agree where the likelihood is regular.
+  const StableFit wald = fit_stable(x, {});
+  EXPECT_NEAR(a.alpha.low, wald.alpha.low, 0.02);
+  EXPECT_NEAR(a.alpha.high, wald.alpha.high, 0.02);
+  for (double& v : x) v = -v;
+  const StableFit b = fit_stable(x, {});
+  EXPECT_NEAR(wald.parameters.alpha, b.parameters.alpha, 1e-7);
+  EXPECT_NEAR(wald.parameters.beta, -b.parameters.beta, 1e-7);
+  EXPECT_NEAR(wald.parameters.location, -b.parameters.location, 1e-7);
+  EXPECT_THROW((void)fit_stable(std::span(x).first(19), StableFitOptions{}), Error);
+}
+
+}  // namespace
+}  // namespace medgrad

@@ -1,0 +1,269 @@
+// The three answers, on laws whose answers are known. The whole table, 16 laws x 3 sizes x 40
+// seeds, is `medgrad_bench tails`; here is as much of it as takes seconds.
+#include "medgrad/tail_verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "laws.h"
+#include "medgrad/error.h"
+#include "medgrad/tail_summary.h"
+#include "noise/characteristic.h"
+#include "noise/pareto_fit.h"
+#include "testing.h"
+
+namespace medgrad {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct Counts {
+  int yes = 0, no = 0, stable = 0, covered = 0, seeds = 0;
+  int mean = 0, median = 0, huber = 0, unclear = 0, skewed = 0;
+  int claimed = 0;  // a tail index below 2
+};
+
+Counts judge(std::string_view name, std::size_t n, int seeds) {
+  const laws::Law& law = laws::find(name);
+  EXPECT_EQ(law.name, name);
+  Counts c;
+  for (int s = 0; s < seeds; ++s) {
+    const TailVerdict v = judge_tails(laws::sample(law, n, static_cast<std::uint64_t>(s)));
+    ++c.seeds;
+    c.yes += v.infinite_variance == Answer::yes;
+    c.no += v.infinite_variance == Answer::no;
+    c.stable += v.stable_fits();
+    c.covered += v.index_interval.contains(law.index);
+    c.mean += v.advice == Advice::mean;
+    c.median += v.advice == Advice::median;
+    c.huber += v.advice == Advice::huber;
+    c.unclear += v.advice == Advice::unclear;
+    c.skewed += v.efficiency.skewed;
+    c.claimed += v.index_interval.high < 2;
+  }
+  return c;
+}
+
+TEST(TailVerdict, GaussianNoiseIsLeftInPeace) {
+  const Counts c = judge("Gaussian", 300, 40);
+  EXPECT_EQ(c.yes, 0);
+  EXPECT_GE(c.mean, 38);  // false alarms in at most 5 %
+  EXPECT_GE(c.stable, 38);
+}
+
+TEST(TailVerdict, NoTailIndexBelowTwoIsClaimedOfLightTails) {
+  for (const std::string_view name : {"Laplace", "exponential", "gamma 0.5", "t10"}) {
+    for (const std::size_t n : {std::size_t{300}, std::size_t{3000}}) {
+      const Counts c = judge(name, n, n == 300 ? 20 : 5);
+      EXPECT_EQ(c.yes, 0) << name << " " << n;
+      EXPECT_EQ(c.claimed, 0) << name << " " << n;
+    }
+  }
+}
+
+TEST(TailVerdict, InfiniteVarianceIsFound) {
+  for (const std::string_view name :
+       {"Lomax 1.5, one-sided", "Lomax 1.5, two-sided", "stable 1.3", "stable 1.5, beta 1"}) {
+    const Counts c = judge(name, 3000, 10);
+    EXPECT_GE(c.yes, 9) << name;
+    EXPECT_GE(c.covered, 8) << name;
+    EXPECT_EQ(c.mean, 0) << name;
+  }
+  EXPECT_EQ(judge("1 % contaminated x 1000", 3000, 10).mean, 0);
+  EXPECT_EQ(judge("10 % contaminated x 10", 3000, 10).mean, 0);
+}
+
+// True mean squared errors in large batches, over the mean's: 1/(4 f(0)^2) / variance for the
+// median. Laplace 0.5, t3 0.62, t2 0, Gaussian 1.57, t10 1.32.
+TEST(TailVerdict, AdviceFollowsTheEfficiency) {
+  for (const std::string_view name : {"Laplace", "t2", "t3"})
+    EXPECT_GE(judge(name, 300, 20).median, 18) << name;
+  EXPECT_EQ(judge("t10", 300, 20).median, 0);
+  // In batches of one all three are the number itself.
+  const TailVerdict one = judge_tails(laws::sample(laws::find("t3"), 500, 1), {.batch = 1});
+  EXPECT_NEAR(one.efficiency.median / one.efficiency.mean, 1, 0.1);
+  EXPECT_NEAR(one.efficiency.huber / one.efficiency.mean, 1, 0.1);
+  // 3 Gaussian numbers: the variance of the median is 0.4487 (David and Nagaraja, table of order
+  // statistics), that of the mean 1/3.
+  const TailVerdict three =
+      judge_tails(laws::sample(laws::find("Gaussian"), 20000, 1), {.batch = 3});
+  EXPECT_NEAR(three.efficiency.median / three.efficiency.mean, 0.4487 * 3, 0.1);
+}
+
+TEST(TailVerdict, SkewedDataAreNotSentToTheMedian) {
+  for (const std::string_view name : {"exponential", "gamma 0.5", "stable 1.5, beta 1"}) {
+    const Counts c = judge(name, 3000, 5);
+    EXPECT_EQ(c.skewed, 5) << name;
+    EXPECT_EQ(c.median + c.huber, 0) << name;
+  }
+  const TailVerdict v = judge_tails(laws::sample(laws::find("exponential"), 3000, 3));
+  EXPECT_NE(v.sentence().find("spreads below the mean"), std::string::npos) << v.sentence();
+  std::vector<double> mirrored = laws::sample(laws::find("exponential"), 3000, 3);
+  for (double& x : mirrored) x = 7 - 5 * x;
+  const TailVerdict m = judge_tails(mirrored);
+  EXPECT_NEAR(m.efficiency.bias, -v.efficiency.bias, 1e-9);
+  EXPECT_NE(m.sentence().find("spreads above the mean"), std::string::npos) << m.sentence();
+}
+
+TEST(TailVerdict, NeitherScaleNorPlaceMatters) {
+  const std::vector<double> x = laws::sample(laws::find("stable 1.3"), 500, 4);
+  const TailVerdict v = judge_tails(x);
+  for (const double factor : {1e-300, 1.0, 1e290}) {
+    std::vector<double> y = x;
+    for (double& value : y) value *= factor;
+    const TailVerdict w = judge_tails(y);
+    EXPECT_EQ(v.sentence(), w.sentence()) << factor;
+    EXPECT_EQ(v.both->k, w.both->k);
+    EXPECT_NEAR(v.both->pareto.xi, w.both->pareto.xi, 1e-6);
+  }
+}
+
+TEST(TailVerdict, OddData) {
+  std::vector<double> x = laws::sample(laws::find("Gaussian"), 300, 1);
+  x[17] = kInf;
+  x[18] = kNaN;
+  const TailVerdict v = judge_tails(x);
+  EXPECT_EQ(v.infinite_variance, Answer::yes);
+  EXPECT_EQ(v.advice, Advice::median);
+  EXPECT_EQ(v.infinite, 1U);
+  EXPECT_EQ(v.missing, 1U);
+  EXPECT_EQ(v.n, 299U);
+  EXPECT_NE(v.sentence().find("1 entry is infinite"), std::string::npos) << v.sentence();
+
+  x.resize(40);  // too few for tails, enough for advice
+  const TailVerdict few = judge_tails(x);
+  EXPECT_FALSE(few.both);
+  EXPECT_THROW((void)judge_tails(std::span(x).first(19)), Error);
+  EXPECT_THROW((void)judge_tails(std::vector<double>(100, 3.0)), Error);
+  EXPECT_THROW((void)judge_tails(std::vector<double>(100, kInf)), Error);
+  EXPECT_THROW((void)judge_tails({}), Error);
+  // Whole numbers, with many ties.
+  std::vector<double> whole = laws::sample(laws::find("Gaussian"), 3000, 2);
+  for (double& value : whole) value = std::round(3 * value);
+  EXPECT_NE(judge_tails(whole).infinite_variance, Answer::yes);
+  EXPECT_EQ(judge_tails(whole).advice, Advice::mean);
+  // Bounded numbers.
+  laws::Random r(1);
+  for (double& value : whole) value = laws::uniform(r);
+  EXPECT_EQ(judge_tails(whole).infinite_variance, Answer::no);
+  EXPECT_EQ(judge_tails(whole).advice, Advice::mean);
+}
+
+TEST(TailVerdict, OneSidedOutliersAreNotSkewness) {
+  std::vector<double> x = laws::sample(laws::find("Gaussian"), 3000, 5);
+  for (std::size_t i = 0; i < 30; ++i) x[i] = 1000;
+  EXPECT_EQ(judge_tails(x).advice, Advice::median);
+}
+
+TEST(TailVerdict, Rows) {
+  // Elliptical rows: all components of a row share one factor, of index 1.5.
+  laws::Random r(3);
+  const std::size_t n = 1500, d = 20;
+  std::vector<double> rows(n * d);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double factor = std::pow(laws::uniform(r), -1 / 1.5);
+    for (std::size_t j = 0; j < d; ++j) rows[i * d + j] = factor * laws::normal(r);
+  }
+  const TailSummary heavy = tail_summary(Rows<double>(rows.data(), n, d));
+  ASSERT_TRUE(heavy.judged && heavy.directions && heavy.norms);
+  EXPECT_EQ(heavy.judged->infinite_variance, Answer::yes) << heavy.verdict();
+  EXPECT_EQ(heavy.judged->advice, Advice::median);
+  // Rows are what is independent: of 1500, not of 30000. The standard error is some 4 times that.
+  const Interval& i = heavy.judged->both->pareto.xi_interval;
+  EXPECT_GT(i.high - i.low, 0.1);
+  EXPECT_NEAR(heavy.norms->pareto.xi, 1 / 1.5, 0.25);
+  for (double& v : rows) v = laws::normal(r);
+  const TailSummary light = tail_summary(Rows<double>(rows.data(), n, d));
+  EXPECT_EQ(light.judged->infinite_variance, Answer::no) << light.verdict();
+  EXPECT_EQ(light.judged->advice, Advice::mean);
+}
+
+// --- parts ---------------------------------------------------------------------------------------
+
+TEST(Peaks, GeneralisedParetoIsFound) {
+  for (const double xi : {-0.3, 0.0, 0.5, 1.0, 3.0}) {
+    laws::Random r(11);
+    std::vector<double> y(4000);
+    for (double& v : y) {
+      const double e = laws::exponential(r);
+      v = 7 * (xi == 0 ? e : std::expm1(xi * e) / xi);
+    }
+    const GeneralisedParetoFit fit = fit_generalised_pareto(y);
+    // Standard errors (1 + xi) / sqrt(n) and sqrt(2 (1 + xi) / n): four of them.
+    EXPECT_NEAR(fit.xi, xi, 4 * (1 + xi) / std::sqrt(4000)) << xi;
+    EXPECT_NEAR(fit.sigma / 7, 1, 4 * std::sqrt(2 * (1 + xi) / 4000)) << xi;
+    EXPECT_GT(fit.p_value, 0.001);
+    // A maximum: the score is 0, and influences sum to 0.
+    double sum = 0;
+    for (const double v : y) sum += noise::influence_on_shape(v, fit.xi, fit.sigma);
+    EXPECT_NEAR(sum / 4000, 0, 1e-4) << xi;
+  }
+  // |N(0, 1)| is not generalised Pareto, and 20000 of them show it.
+  std::vector<double> y(20000);
+  laws::Random r(1);
+  for (double& v : y) v = std::fabs(laws::normal(r));
+  EXPECT_LT(fit_generalised_pareto(y).p_value, 0.01);
+  EXPECT_THROW((void)fit_generalised_pareto(std::vector<double>(9, 1.0)), Error);
+  EXPECT_THROW((void)fit_generalised_pareto(std::vector<double>(20, 1.0)), Error);
+  y[3] = -1;
+  EXPECT_THROW((void)fit_generalised_pareto(y), Error);
+}
+
+TEST(Peaks, ThreeEstimatorsAgreeOnAPareto) {
+  std::vector<double> x(5000);
+  laws::Random r(2);
+  for (double& v : x) v = std::pow(laws::uniform(r), -1 / 2.5);
+  const Peaks p = peaks_over_threshold(x, {.tail = Tail::right, .centre = Centre::none, .k = 1000});
+  EXPECT_EQ(p.k, 1000U);
+  EXPECT_TRUE(p.hill.interval.contains(0.4)) << p.hill.xi;
+  EXPECT_TRUE(p.moment.interval.contains(0.4)) << p.moment.xi;
+  EXPECT_TRUE(p.pareto.xi_interval.contains(0.4)) << p.pareto.xi;
+  EXPECT_TRUE(p.index_interval().contains(2.5));
+  EXPECT_THROW((void)peaks_over_threshold(x, {.k = 5000}), Error);
+  EXPECT_THROW((void)peaks_over_threshold(std::span(x).first(59)), Error);
+}
+
+TEST(StableTest, ChiSquare) {
+  // Tables: the upper 5 % points.
+  const std::pair<int, double> points[] = {
+      {1, 3.8415}, {2, 5.9915}, {12, 21.026}, {13, 22.362}, {14, 23.685}};
+  for (const auto& [degrees, x] : points)
+    EXPECT_NEAR(noise::chi_square_above(x, degrees), 0.05, 1e-5) << degrees;
+  EXPECT_EQ(noise::chi_square_above(0, 12), 1);
+}
+
+// Stable samples pass in 95 % of the cases, and the interval of alpha covers in as many. Of 60: at
+// least 51 with a probability of 0.998.
+TEST(StableTest, LevelAndCoverage) {
+  const std::pair<double, double> shapes[] = {{0.7, -0.4}, {1.3, 0}, {1.5, 1}, {1.8, 0.5}};
+  for (const auto& [alpha, beta] : shapes) {
+    int passed = 0, covered = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      laws::Random r(seed);
+      std::vector<double> x(1000);
+      for (double& v : x) v = 100 + 20 * laws::stable(r, alpha, beta);
+      const StableTest test = test_stable(x);
+      passed += test.fits();
+      covered += test.fit.alpha.contains(alpha);
+    }
+    EXPECT_GE(passed, 51) << alpha;
+    EXPECT_GE(covered, 51) << alpha;
+  }
+}
+
+TEST(StableTest, FitIsMirrored) {
+  std::vector<double> x(777);
+  laws::Random r(5);
+  for (double& v : x) v = 3 + laws::stable(r, 1.2, 0.6);
+  const StableTest a = test_stable(x);
+  for (double& v : x) v = -v;
+  const StableTest b = test_stable(x);
+  EXPECT_EQ(a.fit.parameters.alpha, b.fit.parameters.alpha);
+  EXPECT_EQ(a.fit.parameters.beta, -b.fit.parameters.beta);
+  EXPECT_EQ(a.fit.parameters.scale, b.fit.parameters.scale);
+  EXPECT_EQ(a.fit.parameters.location, -b.fit.parameters.location);
+  EXPECT_EQ(a.p_value, b.p_value);
+}
+
+}  // namespace
+}  // namespace medgrad
