@@ -213,16 +213,19 @@ void add_stable(py::module_& m) {
   m.def("hill_of_right_tail", [](const py::array& x) {
     return dict_of(hill(vector_of<double>(x), {.tail = Tail::right}));
   });
-  m.def("tail_summary_rows", [](const py::array& x, std::size_t batch) {
-    return with_type(x, [&]<class T>(T) {
-      TailSummary summary;
-      {
-        const py::gil_scoped_release released;
-        summary = tail_summary(rows_of<T>(x), {}, {.verdict = {.batch = batch}});
-      }
-      return dict_of(summary);
-    });
-  });
+  m.def(
+      "tail_summary_rows",
+      [](const py::array& x, std::size_t batch) {
+        return with_type(x, [&]<class T>(T) {
+          TailSummary summary;
+          {
+            const py::gil_scoped_release released;
+            summary = tail_summary(rows_of<T>(x), {}, {.verdict = {.batch = batch}});
+          }
+          return dict_of(summary);
+        });
+      },
+      py::arg("x"), py::arg("batch") = VerdictOptions{}.batch);
 }
 
 }  // namespace medgrad::python

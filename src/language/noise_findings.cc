@@ -129,7 +129,8 @@ Claim component_claim(const libtorch::GradientNoise& noise, const std::string& w
         "tail index.",
         show(fit.parameters.alpha), show(fit.alpha.low), show(fit.alpha.high), show(other->alpha));
   } else {
-    evidence += "as follows: " + noise.components.verdict();
+    evidence += fmt::format("{} ({}-{}). {}", show(fit.parameters.alpha), show(fit.alpha.low),
+                            show(fit.alpha.high), noise.components.verdict());
   }
   return {std::move(claim), fit.alpha.high < 2, evidence};
 }
