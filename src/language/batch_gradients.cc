@@ -21,8 +21,8 @@ BatchGradients::BatchGradients(const Task& task, libtorch::Model& model, bool re
   }
 }
 
-std::size_t BatchGradients::runs_for(std::size_t more) const {
-  return batches_ + (kept() ? 0 : more);
+std::size_t BatchGradients::runs_for(std::size_t gradients) const {
+  return kept() ? std::min(batches_, gradients) : gradients;
 }
 
 std::span<const float> BatchGradients::operator()(std::size_t k) {
@@ -43,6 +43,7 @@ void BatchGradients::compute(std::size_t k, std::span<float> to) {
   model_.train();
   model_.zero_grad(true);
   model_.loss(task_.batch_in_order(k)).backward();
+  ++runs_;
   std::size_t at = 0;
   for (const at::Tensor& w : parameters_) {
     const std::span<float> part = to.subspan(at, static_cast<std::size_t>(w.numel()));

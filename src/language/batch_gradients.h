@@ -25,8 +25,9 @@ class BatchGradients {
   [[nodiscard]] std::size_t batches() const { return batches_; }
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
   [[nodiscard]] bool kept() const { return !kept_.empty(); }
-  // How often the model would have to run for gradients 0 … batches-1, and then `more` of them.
-  [[nodiscard]] std::size_t runs_for(std::size_t more) const;
+  // How often the model has run, and will at most have to from the start on for so many gradients.
+  [[nodiscard]] std::size_t runs() const { return runs_; }
+  [[nodiscard]] std::size_t runs_for(std::size_t gradients) const;
 
   // The gradient of batch k, in training mode; parameters the loss does not reach count as 0. Valid
   // until the next call. Throws Error where a component is not finite.
@@ -38,7 +39,7 @@ class BatchGradients {
   const Task& task_;
   libtorch::Model& model_;
   std::vector<at::Tensor> parameters_;
-  std::size_t batches_ = 0, dimension_ = 0;
+  std::size_t batches_ = 0, dimension_ = 0, runs_ = 0;
   LargeVector<float> current_;
   std::vector<LargeVector<float>> kept_;  // empty: none are; an empty one: not yet computed
 };

@@ -5,11 +5,10 @@
 
 #include <exception>
 
-#include "base/checksum.h"
 #include "base/file.h"
+#include "language/checked_file.h"
 #include "language/run_config.h"
 #include "medgrad/error.h"
-#include "medgrad/io.h"
 
 namespace medgrad::language {
 namespace {
@@ -44,21 +43,6 @@ Position position_of(const std::string& text) {
   position.evaluation_seconds = json.at("evaluation_seconds");
   position.evaluations = evaluations_of(json.at("evaluations"));
   return position;
-}
-
-// The last line of the file: a word and the checksum of all before it.
-constexpr std::string_view kLastLine = "\nmedgrad checksum ";
-constexpr std::size_t kLastLineSize = kLastLine.size() + 16 + 1;
-
-std::string last_line(const Checksum& sum) { return fmt::format("{}{}\n", kLastLine, sum.text()); }
-
-// The archive in the bytes of a file; empty where the checksum does not fit.
-std::string_view checked(std::string_view bytes) {
-  if (bytes.size() < kLastLineSize) return {};
-  const std::string_view archive = bytes.substr(0, bytes.size() - kLastLineSize);
-  Checksum sum;
-  sum.add(archive);
-  return bytes.substr(archive.size()) == last_line(sum) ? archive : std::string_view();
 }
 
 // Runs `read`; what libtorch or JSON find wrong in it is an Error about the file.
@@ -117,22 +101,18 @@ void save_checkpoint(const fs::path& file, const Json& config, const Position& p
   archive.write("optimizer", state);
   archive.write("schedule", schedule);
   // libtorch ends the program where its writer fails, so failures stay here until it is done.
-  OutputFile out(file.string());
-  Checksum sum;
+  CheckedFile out(file);
   std::exception_ptr failure;
   const auto write = [&](const void* data, std::size_t size) {
-    const std::string_view bytes(static_cast<const char*>(data), size);
     try {
-      if (!failure) out.write(bytes);
+      if (!failure) out.write({static_cast<const char*>(data), size});
     } catch (...) {
       failure = std::current_exception();
     }
-    sum.add(bytes);
     return size;
   };
   archive.save_to(write);
   if (failure) std::rethrow_exception(failure);
-  out.write(last_line(sum));
   out.commit();
 }
 

@@ -305,7 +305,7 @@ TEST(GradientStudy, IsReproducible) {
 TEST(GradientStudy, TooLargeABatchIsAnError) {
   GradientSettings settings = parse(kSmall);
   settings.batch = {1000000};
-  EXPECT_THROW((void)run_gradient_study(settings), Error);
+  EXPECT_THROW((void)measure_gradients(settings), Error);
   EXPECT_THROW((void)lab::read_experiment(
                    parse_document(R"({"experiment": "x", "kind": "gradient"})", "x.json"), "x.json",
                    catalogue()),

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <sstream>
 
 #include "medgrad/error.h"
+#include "medgrad/rng.h"
 
 namespace medgrad::language {
 namespace {
@@ -40,6 +42,12 @@ std::vector<double> gradient_by_hand(Setting& s, std::size_t k) {
   return g;
 }
 
+Measurement measured(BatchGradients& gradients, MeasurementPlan plan = {}) {
+  Measurement m(gradients, std::move(plan));
+  while (!m.finished()) m.advance();
+  return m;
+}
+
 double norm(std::span<const double> x) {
   double square = 0;
   for (const double v : x) square += v * v;
@@ -56,9 +64,8 @@ TEST(FullGradient, IsTheMeanOfTheBatches) {
   Setting s;
   BatchGradients gradients(*s.task, *s.model, true);
   ASSERT_EQ(gradients.batches(), 6U);
-  std::size_t calls = 0;
-  const FullGradient full = full_gradient(gradients, [&] { ++calls; });
-  EXPECT_EQ(calls, 6U);
+  const FullGradient full = measured(gradients).full();
+  EXPECT_EQ(gradients.runs(), 6U);
   std::vector<double> mean(gradients.dimension());
   for (std::size_t k = 0; k < 6; ++k) {
     const std::vector<double> g = gradient_by_hand(s, k);
@@ -78,7 +85,7 @@ TEST(FullGradient, IsTheMeanOfTheBatches) {
 TEST(FullGradient, IsTheSlopeOfTheLoss) {
   Setting s;
   BatchGradients gradients(*s.task, *s.model, true);
-  const FullGradient full = full_gradient(gradients);
+  const FullGradient full = measured(gradients).full();
   s.model->to(at::kDouble);
   s.model->eval();
   const ::torch::NoGradGuard no_grad;
@@ -110,17 +117,19 @@ TEST(Tracking, KeptAndRecomputedGradientsAreTheSame) {
   BatchGradients kept(*s.task, *s.model, true), recomputed(*s.task, *s.model, true, 0);
   EXPECT_TRUE(kept.kept());
   EXPECT_FALSE(recomputed.kept());
-  EXPECT_EQ(kept.runs_for(10), 6U);
-  EXPECT_EQ(recomputed.runs_for(10), 16U);
-  const FullGradient full = full_gradient(kept);
-  EXPECT_EQ(full.mean, full_gradient(recomputed).mean);
+  EXPECT_EQ(kept.runs_for(16), 6U);
+  EXPECT_EQ(kept.runs_for(4), 4U);
+  EXPECT_EQ(recomputed.runs_for(16), 16U);
+  const FullGradient full = measured(kept).full();
+  EXPECT_EQ(full.mean, measured(recomputed).full().mean);
   for (const bool random : {false, true}) {
     const TrackingOptions options{
         .methods = {tracking_method("ema", 0.1), tracking_method("cclip", 0.1)},
         .steps = 15,
         .random_order = random,
         .seed = 5};
-    const Tracking a = track(kept, full, options), b = track(recomputed, full, options);
+    const Tracking a = measured(kept, {.tracking = options}).tracking(),
+                   b = measured(recomputed, {.tracking = options}).tracking();
     EXPECT_EQ(a.errors, b.errors);
     EXPECT_EQ(a.distances, b.distances);
     EXPECT_EQ(a.distances.size(), 6U);
@@ -132,14 +141,15 @@ TEST(Tracking, KeptAndRecomputedGradientsAreTheSame) {
 TEST(Tracking, EqualsTheRecursionsByHand) {
   Setting s;
   BatchGradients gradients(*s.task, *s.model, true);
-  const FullGradient full = full_gradient(gradients);
   constexpr double kTau = 0.05;
   constexpr std::size_t kSteps = 14;
-  const Tracking tracking =
-      track(gradients, full,
-            {.methods = {tracking_method("ema", kTau), tracking_method("cclip", kTau),
-                         tracking_method("vclip", kTau)},
-             .steps = kSteps});
+  const Measurement measurement = measured(
+      gradients,
+      {.tracking = {.methods = {tracking_method("ema", kTau), tracking_method("cclip", kTau),
+                                tracking_method("vclip", kTau)},
+                    .steps = kSteps}});
+  const FullGradient& full = measurement.full();
+  const Tracking& tracking = measurement.tracking();
   std::vector<std::vector<double>> m(3, std::vector<double>(gradients.dimension()));
   for (std::size_t t = 0; t < kSteps; ++t) {
     const std::vector<double> g = gradient_by_hand(s, t % gradients.batches());
@@ -171,8 +181,9 @@ TEST(Tracking, MethodsAreTheRegistrysButForMomentum) {
 TEST(GradientNoise, ErrorsAreThoseByHand) {
   Setting s;
   BatchGradients gradients(*s.task, *s.model, true);
-  const FullGradient full = full_gradient(gradients);
-  const libtorch::GradientNoise noise = gradient_noise(gradients, full);
+  const Measurement m = measured(gradients, {.noise = true});
+  const FullGradient& full = m.full();
+  const libtorch::GradientNoise noise = m.noise();
   ASSERT_EQ(noise.errors.size(), 6U);
   for (std::size_t k = 0; k < 6; ++k)
     EXPECT_NEAR(noise.errors[k], distance(gradient_by_hand(s, k), full.mean), 1e-9);
@@ -184,6 +195,110 @@ TEST(GradientNoise, ErrorsAreThoseByHand) {
       });
   EXPECT_NEAR(probed.gradient_norm, noise.gradient_norm, 1e-9);
   for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(probed.errors[k], noise.errors[k], 1e-9);
+}
+
+std::string saved(const Measurement& m) {
+  std::ostringstream out;
+  m.save(out);
+  return out.str();
+}
+
+void load(Measurement& m, const std::string& bytes) {
+  std::istringstream in(bytes);
+  m.load(in);
+}
+
+// Noise, and methods for more than two passes in a random order.
+MeasurementPlan everything() {
+  return {.noise = true,
+          .tracking = {.methods = {tracking_method("ema", 0.1), tracking_method("cclip", 0.1)},
+                       .steps = 7,
+                       .random_order = true,
+                       .seed = 5}};
+}
+
+// Written down and read by another one after every single gradient: not a bit differs, neither of
+// what was measured nor of what is still needed.
+TEST(Measurement, GoesOnFromAnyPosition) {
+  Setting s(0, 3);
+  BatchGradients gradients(*s.task, *s.model, true);
+  Measurement whole(gradients, everything());
+  EXPECT_EQ(whole.total(), 3U + 3U + 7U);
+  std::string bytes;
+  while (!whole.finished()) {
+    Measurement next(gradients, everything());
+    if (!bytes.empty()) load(next, bytes);
+    EXPECT_EQ(next.position(), whole.position());
+    next.advance();
+    whole.advance();
+    EXPECT_EQ(next.between_stages(),
+              whole.position() == 3 || whole.position() == 6 || whole.position() == 13);
+    bytes = saved(next);
+    ASSERT_EQ(bytes, saved(whole)) << "at " << whole.position();
+  }
+  Measurement last(gradients, everything());
+  load(last, bytes);
+  EXPECT_TRUE(last.finished());
+  EXPECT_EQ(last.full().mean, whole.full().mean);
+  EXPECT_EQ(last.full().norm, whole.full().norm);
+  EXPECT_EQ(last.full().largest, whole.full().largest);
+  EXPECT_EQ(last.noise().errors, whole.noise().errors);
+  EXPECT_EQ(last.noise().gradient_norm, whole.noise().gradient_norm);
+  EXPECT_EQ(last.tracking().errors, whole.tracking().errors);
+  EXPECT_EQ(last.tracking().distances, whole.tracking().distances);
+}
+
+TEST(Measurement, LoadsNothingElse) {
+  Setting s(0, 3);
+  BatchGradients gradients(*s.task, *s.model, true);
+  for (const std::size_t position : {2U, 5U, 9U, 13U}) {
+    Measurement m(gradients, everything()), other(gradients, everything());
+    while (m.position() < position) m.advance();
+    const std::string bytes = saved(m);
+    other.advance();
+    const std::string before = saved(other);
+    for (const std::size_t size :
+         {bytes.size() - 1, bytes.size() / 2, std::size_t{3}, std::size_t{0}})
+      EXPECT_THROW(load(other, bytes.substr(0, size)), Error) << position << ", " << size;
+    EXPECT_THROW(load(other, bytes + "x"), Error);
+    std::string far = bytes;
+    far[1] = 1;  // a position beyond the end
+    EXPECT_THROW(load(other, far), Error);
+    EXPECT_EQ(saved(other), before);
+    // Of another plan: without noise, or with other methods.
+    if (position < 5) continue;
+    MeasurementPlan plan = everything();
+    plan.noise = false;
+    Measurement noiseless(gradients, plan);
+    EXPECT_THROW(load(noiseless, bytes), Error) << position;
+    if (position != 9) continue;
+    plan = everything();
+    plan.tracking.methods[1] = tracking_method("vclip", 0.1);
+    Measurement with_others(gradients, plan);
+    EXPECT_THROW(load(with_others, bytes), Error);
+    EXPECT_EQ(with_others.position(), 0U);
+  }
+}
+
+TEST(NoiseMeter, GoesOnFromWhatAnotherHas) {
+  constexpr std::size_t kBatches = 30, kDimension = 17;
+  const std::vector<double> mean(kDimension, 0.25);
+  libtorch::NoiseMeter whole(mean, kBatches), first(mean, kBatches), second(mean, kBatches);
+  std::vector<double> g(kDimension);
+  for (std::size_t k = 0; k < kBatches; ++k) {
+    Philox(6, k).fill_normal(g);
+    if (k == 11) second.restore(first.errors(), first.rows());
+    for (libtorch::NoiseMeter* meter : {&whole, k < 11 ? &first : &second})
+      meter->add(std::span<const double>(g));
+  }
+  EXPECT_EQ(first.rows().size(), 11 * first.columns());
+  EXPECT_EQ(second.finish().errors, whole.finish().errors);
+  EXPECT_EQ(second.finish().verdict(), whole.finish().verdict());
+  EXPECT_TRUE(std::ranges::equal(second.rows(), whole.rows()));
+  EXPECT_THROW(second.restore(first.errors(), whole.rows()), Error);
+  EXPECT_THROW(second.restore(std::vector<double>(31), std::vector<double>(31 * kDimension)),
+               Error);
+  EXPECT_TRUE(std::ranges::equal(second.rows(), whole.rows()));
 }
 
 // With dropout a batch has another gradient every time, and nothing is kept.

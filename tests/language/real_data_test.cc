@@ -88,11 +88,12 @@ TEST(RealTask, PennTreebankGradientsAreOfThePublishedSize) {
   const auto task = open_task("ptb", {.batch = 64, .drop_last = true, .limit = kBatches});
   const auto model = task->make_model(0);
   BatchGradients gradients(*task, *model, true);
-  const FullGradient full = full_gradient(gradients);
-  EXPECT_NEAR(full.norm, 1.02, 0.1);
-  EXPECT_NEAR(full.largest, 0.085, 0.025);
-  const Tracking seen =
-      track(gradients, full, {.methods = {tracking_method("cclip", 0.01)}, .steps = kBatches});
+  Measurement measurement(
+      gradients, {.tracking = {.methods = {tracking_method("cclip", 0.01)}, .steps = kBatches}});
+  while (!measurement.finished()) measurement.advance();
+  EXPECT_NEAR(measurement.full().norm, 1.02, 0.1);
+  EXPECT_NEAR(measurement.full().largest, 0.085, 0.025);
+  const Tracking& seen = measurement.tracking();
   double mean = 0;
   for (const double d : seen.distances) mean += d / static_cast<double>(seen.distances.size());
   EXPECT_NEAR(mean, 0.34, 0.04);

@@ -43,6 +43,13 @@ class NoiseMeter {
   // After the last one.
   [[nodiscard]] GradientNoise finish() const;
 
+  // What is in so far: errors and, one after the other, rows of columns() components. Another meter
+  // of the same mean and number of batches goes on from there; Error where it cannot be of one.
+  [[nodiscard]] std::span<const double> errors() const { return errors_; }
+  [[nodiscard]] std::span<const double> rows() const { return rows_; }
+  [[nodiscard]] std::size_t columns() const { return (mean_.size() + stride_ - 1) / stride_; }
+  void restore(std::span<const double> errors, std::span<const double> rows);
+
  private:
   template <class T>
   void take(std::span<const T> g);

@@ -89,6 +89,13 @@ void NoiseMeter::take(std::span<const T> g) {
 void NoiseMeter::add(std::span<const float> g) { take(g); }
 void NoiseMeter::add(std::span<const double> g) { take(g); }
 
+void NoiseMeter::restore(std::span<const double> errors, std::span<const double> rows) {
+  if (errors.size() > batches_ || rows.size() != errors.size() * columns())
+    throw Error("these errors and rows are not of such a meter.");
+  errors_.assign(errors.begin(), errors.end());
+  rows_.assign(rows.begin(), rows.end());
+}
+
 GradientNoise NoiseMeter::finish() const {
   GradientNoise noise;
   noise.gradient_norm =
