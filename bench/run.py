@@ -255,6 +255,15 @@ def python_package(build, folder, n, d, rounds):
            "ratio": 0.15 / found["import"]["s"], "target": 1}
 
 
+def workers(binary, rounds, d=5_000_000, n=4):
+    """Rules over the vectors of n processes against the engine's own all-reduce of the same vector, in turns."""
+    reduce, *rules = run(binary, d, n, rounds)
+    for line in rules:
+        yield {"what": f"{line['what']}, {d / 1e6:g} M floats over {n} workers", "ours": f"{line['ms']:.1f} ms",
+               "peer": f"{reduce['ms']:.1f} ms (all-reduce)", "ratio": 1 / line["ratio"],
+               "target": 0.5 if line["what"] in ("median", "geometric-median") else None}
+
+
 def reproduce(binary, folder, rounds=5, limit=2.0):
     """All synthetic experiments, with report and figures and on all cores, against the plain and the tuned
     peer, which only compute, each in a process of its own on one thread. In turns."""
@@ -342,6 +351,13 @@ def sections(options):
         with tempfile.TemporaryDirectory() as temporary:
             yield from python_package(options.build, pathlib.Path(temporary), options.n, options.d, options.rounds)
 
+    def ranks():
+        program = programs / "medgrad_workers_bench"
+        if not program.exists():
+            print("workers: not part of this build, nothing to measure.", file=sys.stderr)
+            return
+        yield from workers(program, options.rounds)
+
     def models():
         trainer = programs / "medgrad_language_bench"
         if not trainer.exists() or importlib.util.find_spec("torch") is None:
@@ -354,12 +370,12 @@ def sections(options):
 
     return {"online": lambda: online(binary, options.n, options.rounds), "sample": samples, "growth": sizes,
             "stable": laws,
-            "reproduce": experiments, "torch": optimisers, "python": package, "language": models}
+            "reproduce": experiments, "torch": optimisers, "python": package, "workers": ranks, "language": models}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", nargs="*", help="online, sample, growth, stable, reproduce, torch, python, language (default: all)")
+    parser.add_argument("section", nargs="*", help="online, sample, growth, stable, reproduce, torch, python, workers, language (default: all)")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--rounds", type=int, default=15, help="turns of the online steps")
     parser.add_argument("--n", type=int, default=20_000_000, help="length of the online steps' vectors")

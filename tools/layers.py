@@ -23,7 +23,9 @@ OUTSIDE = {
     r"unicode/": ("src/text",),
     r"zlib\.h": ("src/io",),
     r"(torch|ATen|c10)/": ("src/torch", "src/language", "apps/medgrad/torch", "include/medgrad/torch",
-                           "tests/torch", "tests/language", "bench", "examples/torch"),
+                           "tests/torch", "tests/language", "tests/processes", "bench", "examples/torch"),
+    r"gloo/": ("src/torch/dist",),
+    r"mpi\.h": ("src/mpi",),
     r"CLI/": ("apps/medgrad",),
     r"gtest/": ("tests",),
     r"nlohmann/": ("src", "apps", "tests"),  # not in a public header

@@ -28,6 +28,7 @@ Commands all_commands() {
   commands.push_back(make_torch_command("train", "train a language model with any method"));
   commands.push_back(
       make_torch_command("sweep", "tune the learning rates of several methods on a language task"));
+  commands.push_back(make_torch_command("launch", "start and watch many workers"));
   return commands;
 }
 

@@ -10,6 +10,7 @@ namespace medgrad::app {
 [[nodiscard]] std::unique_ptr<Command> make_runtime();
 // What the others are like, for the manual page and completions of `medgrad`.
 [[nodiscard]] std::unique_ptr<Command> make_describe(Commands (*all)());
+[[nodiscard]] std::unique_ptr<Command> make_launch();
 [[nodiscard]] std::unique_ptr<Command> make_sweep();
 [[nodiscard]] std::unique_ptr<Command> make_train();
 [[nodiscard]] std::unique_ptr<Command> make_gradients();

@@ -15,6 +15,7 @@ Commands torch_commands() {
   commands.push_back(make_train());
   commands.push_back(make_sweep());
   commands.push_back(make_gradients());
+  commands.push_back(make_launch());
   commands.push_back(make_language_reproduce());
   commands.push_back(make_language_run());
   return commands;

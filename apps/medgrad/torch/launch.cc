@@ -1,0 +1,78 @@
+// medgrad launch -n N -- COMMAND…: many workers on this machine.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "base/text.h"
+#include "medgrad/error.h"
+#include "stop.h"
+#include "torch/commands.h"
+#include "torch/dist/launcher.h"
+
+namespace medgrad::app {
+namespace {
+
+class Launch final : public Command {
+ public:
+  std::string_view name() const override { return "launch"; }
+  std::string_view summary() const override { return "start and watch many workers"; }
+  std::string_view usage() const override { return "-n N [options] -- PROGRAM [argument…]"; }
+  std::string details() const override {
+    return "\nEvery worker is told the others by its environment (RANK, WORLD_SIZE, and where they "
+           "meet).\nWorkers of one machine meet at a file that only their user can read; with "
+           "--host at a port of\nthis machine, where workers of other hosts can join that show the "
+           "run's token\n(MEDGRAD_TOKEN, or MEDGRAD_TOKEN_FILE). Nothing between hosts is "
+           "encrypted.\n";
+  }
+  void declare(Options& options) override {
+    options.value("-n", workers_, "N", "how many workers");
+    options.value("--logs", logs_, "DIR",
+                  "what each says goes to DIR/worker-0.log, … (default: logs)");
+    options.value("--quorum", quorum_, "Q", "how many have to finish (default 1)");
+    options.value("--restarts", restarts_, "R",
+                  "how often one that died is started again (default 0)");
+    options.value("--host", host_, "ADDRESS",
+                  "meet at a port of this address (default: at a file)");
+    options.value("--port", port_, "PORT", "which one (default: any that is free)");
+    options.arguments("PROGRAM", command_, "what to run, with its arguments");
+  }
+
+  void run(const Common& common) override {
+    if (workers_.empty()) throw Error("-n is missing; it says how many workers to start.");
+    libtorch::LaunchOptions options;
+    options.workers = number_of("-n", workers_, 1, 4096);
+    options.quorum = quorum_.empty() ? 1 : number_of("--quorum", quorum_, 1, options.workers);
+    options.restarts = restarts_.empty() ? 0 : number_of("--restarts", restarts_, 0, 1'000'000);
+    options.host = host_;
+    options.port = port_.empty() ? 0 : number_of("--port", port_, 0, 65535);
+    if (host_.empty() && !port_.empty()) throw Error("--port is for --host, which is missing.");
+    if (command_.empty())
+      throw Error(
+          "there is nothing to start; a program comes after --, as in medgrad launch -n 4 "
+          "-- ./train.");
+    options.command = command_;
+    options.folder = logs_.empty() ? "logs" : logs_;
+    libtorch::launch(options, stop_requested(), [&](const std::string& sentence) {
+      if (!common.quiet) std::cerr << sentence << "\n";
+    });
+  }
+
+ private:
+  static int number_of(std::string_view option, const std::string& text, std::uint64_t least,
+                       int most) {
+    const std::uint64_t value = to_whole_number(option, text, least);
+    if (value > static_cast<std::uint64_t>(most))
+      throw Error(fmt::format("{} is {}; it must be at most {}.", option, text, most));
+    return static_cast<int>(value);
+  }
+
+  std::string workers_, logs_, quorum_, restarts_, host_, port_;
+  std::vector<std::string> command_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_launch() { return std::make_unique<Launch>(); }
+
+}  // namespace medgrad::app

@@ -1,0 +1,77 @@
+// Who takes part: groups that form again without those who died or are too late, and with those
+// who come.
+//
+// Workers have numbers of their own, and meet at a store that outlives each of them (in the
+// launcher, not in a worker). Groups follow each other in epochs. When an exchange is lost, every
+// survivor goes to the next epoch, shows itself there, and waits until all others have or the
+// deadline has passed; then the first one who is through writes down who is there, which holds for
+// all. Those in the list form a Gloo group; if one of them is gone by then, there is another epoch.
+// Who comes too late knocks, and is let in when the others form a group again.
+//
+//     Crew crew(store, worker, 4, {});
+//     auto group = crew.form();
+//     … on dist::Lost:  group.reset(); group = crew.form();
+//     … then dist::catch_up(*group, …)
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
+
+#include "medgrad/dist/communicator.h"
+
+namespace medgrad::libtorch {
+
+struct CrewOptions {
+  std::chrono::milliseconds deadline = std::chrono::seconds(30);  // of an exchange, and of forming
+  int quorum = 1;                     // with fewer than so many a run ends
+  std::string address = "127.0.0.1";  // of the network interface, as in gloo_group
+  std::string token = {};             // shown by everybody; another one is not let in
+};
+
+// For a launcher, which sees its workers die: nobody waits for one that is gone. Its number may be
+// used again once that is undone.
+void mark_gone(c10d::Store& store, int worker, bool gone = true);
+
+// Not enough workers are left.
+class BelowQuorum : public Error {
+ public:
+  using Error::Error;
+};
+
+class Crew {
+ public:
+  // `worker` is this one's number; at first workers 0 … expected-1 are waited for.
+  Crew(c10::intrusive_ptr<c10d::Store> store, int worker, int expected, CrewOptions options);
+
+  // The next group: without those who are gone, with those who have knocked. Every member calls it,
+  // after the last group was lost or because somebody knocked. A worker that is not let in at once,
+  // as it is new or too late, knocks and waits. Throws BelowQuorum, and Error where the token is
+  // wrong.
+  [[nodiscard]] std::unique_ptr<dist::Communicator> form();
+
+  // Those in the group, by number, in the order of their ranks.
+  [[nodiscard]] const std::vector<int>& members() const { return members_; }
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  // How many have knocked so far: where it is more than at the last form(), somebody waits. Asks
+  // the store, which takes some 0.1 ms: one rank may do it, and tell the others (Options::word).
+  [[nodiscard]] std::uint64_t knocked();
+  [[nodiscard]] std::uint64_t known() const { return known_; }
+
+ private:
+  [[nodiscard]] std::vector<int> decide(std::uint64_t epoch, bool member);
+  [[nodiscard]] std::vector<int> expected();
+  void check_token();
+
+  c10::intrusive_ptr<c10d::Store> store_;
+  int worker_;
+  CrewOptions options_;
+  std::vector<int> members_;
+  std::uint64_t epoch_ = 0, known_ = 0;
+  bool knocked_ = false;  // and not let in yet
+};
+
+}  // namespace medgrad::libtorch

@@ -1,0 +1,29 @@
+// Where a worker finds the others: what its launcher has put into the environment.
+//
+//     MEDGRAD_STORE               a file where workers of one machine meet (medgrad launch)
+//     MASTER_ADDR, MASTER_PORT    else, a host and port (torchrun, medgrad launch --host)
+//     RANK, WORLD_SIZE            the worker's number, and how many there are at first
+//     MEDGRAD_TOKEN               what it shows, or MEDGRAD_TOKEN_FILE, a file that has it
+//     TORCHELASTIC_USE_AGENT_STORE  True: the launcher has the store; else worker 0 has it
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace medgrad::libtorch {
+
+struct World {
+  int worker = 0, workers = 1;
+  c10::intrusive_ptr<c10d::Store> store;
+  std::string token;
+  std::string address;  // of the network interface to use, as in gloo_group
+};
+
+// Nothing where the environment says nothing of others. Throws Error where it is not complete, and
+// where the store cannot be reached in time.
+[[nodiscard]] std::optional<World> world_from_environment(
+    std::chrono::milliseconds timeout = std::chrono::minutes(1));
+
+}  // namespace medgrad::libtorch

@@ -1,0 +1,186 @@
+#include "medgrad/torch/crew.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "medgrad/error.h"
+#include "medgrad/torch/process_group.h"
+
+namespace medgrad::libtorch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kPause = std::chrono::milliseconds(10);
+
+std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+// "0 2 3"; what is no number there is left out.
+std::string joined(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int n : numbers) text += (text.empty() ? "" : " ") + std::to_string(n);
+  return text;
+}
+std::vector<int> split(const std::string& text) {
+  std::vector<int> numbers;
+  for (const char *at = text.data(), *const end = at + text.size(); at < end;) {
+    int n = 0;
+    const auto [next, failed] = std::from_chars(at, end, n);
+    if (failed == std::errc()) numbers.push_back(n);
+    at = failed == std::errc() ? next : at + 1;
+  }
+  return numbers;
+}
+
+std::string here_key(std::uint64_t epoch, int worker) {
+  return fmt::format("epoch{}/here/{}", epoch, worker);
+}
+std::string knock_key(std::uint64_t k) { return fmt::format("knock/{}", k); }
+std::string gone_key(int worker) { return fmt::format("gone/{}", worker); }
+std::string members_key(std::uint64_t epoch) { return fmt::format("epoch{}/members", epoch); }
+
+// c10d's exceptions about a store that is gone, as a sentence.
+template <class Ask>
+auto ask(const Ask& question) {
+  try {
+    return question();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    std::string_view text = error.what();
+    throw Error(fmt::format("The meeting point of the workers does not answer ({}).",
+                            text.substr(0, text.find('\n'))));
+  }
+}
+
+}  // namespace
+
+void mark_gone(c10d::Store& store, int worker, bool gone) {
+  ask([&] {
+    if (gone) {
+      store.set(gone_key(worker), bytes_of("1"));
+    } else {
+      store.deleteKey(gone_key(worker));
+    }
+    return 0;
+  });
+}
+
+Crew::Crew(c10::intrusive_ptr<c10d::Store> store, int worker, int expected, CrewOptions options)
+    : store_(std::move(store)), worker_(worker), options_(std::move(options)) {
+  members_.resize(static_cast<std::size_t>(expected));
+  std::iota(members_.begin(), members_.end(), 0);
+  ask([&] {
+    check_token();
+    epoch_ = static_cast<std::uint64_t>(store_->add("epoch", 0));
+    return 0;
+  });
+  if (epoch_ > 0) members_.clear();  // the others have begun: it has to knock
+}
+
+// The first one to come says what it is; the launcher does that where there is one.
+void Crew::check_token() {
+  const std::string kept = text_of(store_->compareSet("token", {}, bytes_of(options_.token + ".")));
+  if (kept != options_.token + ".")
+    throw Error("This worker's token is not that of the run it wants to join.");
+}
+
+// Nothing is written, so that a store in a file does not grow.
+std::uint64_t Crew::knocked() {
+  return ask([&] {
+    std::uint64_t k = known_;
+    while (store_->check({knock_key(k + 1)})) ++k;
+    return k;
+  });
+}
+
+// The last members and all who have knocked since.
+std::vector<int> Crew::expected() {
+  std::set<int> all(members_.begin(), members_.end());
+  const std::uint64_t knocks = knocked();
+  for (std::uint64_t k = known_ + 1; k <= knocks; ++k) {
+    for (const int worker : split(text_of(store_->get(knock_key(k))))) all.insert(worker);
+  }
+  known_ = knocks;
+  return {all.begin(), all.end()};
+}
+
+// Who is in the group of that epoch.
+std::vector<int> Crew::decide(std::uint64_t epoch, bool member) {
+  store_->set(here_key(epoch, worker_), bytes_of("1"));
+  const auto until = Clock::now() + options_.deadline;
+  const std::vector<std::string> decided = {members_key(epoch)};
+  const std::vector<int> all = member ? expected() : std::vector<int>();
+  while (!store_->check(decided)) {
+    if (member) {
+      std::vector<int> here;
+      std::size_t gone = 0;
+      for (const int worker : all) {
+        if (store_->check({here_key(epoch, worker)})) {
+          here.push_back(worker);
+        } else if (store_->check({gone_key(worker)})) {
+          ++gone;
+        }
+      }
+      if (here.size() + gone == all.size() || Clock::now() > until)
+        store_->compareSet(decided.front(), {}, bytes_of(joined(here)));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return split(text_of(store_->get(decided.front())));
+}
+
+std::unique_ptr<dist::Communicator> Crew::form() {
+  return ask([&]() -> std::unique_ptr<dist::Communicator> {
+    while (true) {
+      const std::uint64_t epoch = epoch_ + 1;
+      const bool mine = std::find(members_.begin(), members_.end(), worker_) != members_.end();
+      if (!mine && !knocked_) {
+        const auto k = static_cast<std::uint64_t>(store_->add("knocks", 1));
+        store_->set(knock_key(k), bytes_of(std::to_string(worker_)));
+        knocked_ = true;
+      }
+      const std::vector<int> members = decide(epoch, mine);
+      epoch_ = epoch;
+      const auto at = std::find(members.begin(), members.end(), worker_);
+      if (at == members.end()) {  // too late: the others have gone on
+        members_ = members;
+        continue;
+      }
+      knocked_ = false;
+      members_ = members;
+      if (members.size() < static_cast<std::size_t>(options_.quorum)) {
+        throw BelowQuorum(fmt::format("Only {} left; the run needs {}.",
+                                      counted(members.size(), "worker is", "workers are"),
+                                      options_.quorum));
+      }
+      try {
+        auto group = communicate(gloo_group(
+            c10::make_intrusive<c10d::PrefixStore>(fmt::format("epoch{}/gloo", epoch), store_),
+            static_cast<int>(at - members.begin()), static_cast<int>(members.size()),
+            options_.deadline, options_.address));
+        // New ones learn what the others know, and that this is the epoch.
+        std::vector<std::uint64_t> known(members.size());
+        group->all_gather(std::as_bytes(std::span(&known_, 1)),
+                          std::as_writable_bytes(std::span(known)));
+        known_ = *std::max_element(known.begin(), known.end());
+        if (group->rank() == 0) {
+          const std::int64_t behind = static_cast<std::int64_t>(epoch) - store_->add("epoch", 0);
+          if (behind > 0) store_->add("epoch", behind);
+        }
+        return group;
+      } catch (const dist::Lost&) {  // somebody is gone since: without them, then
+      }
+    }
+  });
+}
+
+}  // namespace medgrad::libtorch

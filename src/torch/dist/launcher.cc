@@ -1,0 +1,221 @@
+#include "torch/dist/launcher.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <system_error>
+#include <thread>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "base/text.h"
+#include "medgrad/error.h"
+#include "medgrad/torch/crew.h"
+
+namespace medgrad::libtorch {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+std::string random_token() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+// "with exit code 2", "killed by signal 9 (Killed)"
+std::string ending(int status) {
+  if (WIFSIGNALED(status))
+    return fmt::format("was ended by signal {} ({})", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+}
+
+class Launcher {
+ public:
+  Launcher(const LaunchOptions& options, const std::function<void(const std::string&)>& tell)
+      : options_(options), tell_(tell), children_(static_cast<std::size_t>(options.workers)) {
+    std::error_code failed;
+    fs::create_directories(options.folder, failed);
+    if (failed)
+      throw Error(
+          fmt::format("{} cannot be created: {}.", options.folder.string(), failed.message()));
+    open_store();
+  }
+  ~Launcher() {
+    end_all(SIGKILL);
+    while (alive() > 0) collect(0);
+    if (!file_.empty()) {
+      std::error_code ignored;
+      fs::remove(file_, ignored);
+    }
+  }
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  void run(const std::atomic<bool>& stop) {
+    for (int worker = 0; worker < options_.workers; ++worker) start(worker);
+    constexpr auto kPatience = std::chrono::seconds(60);
+    bool asked = false;
+    Clock::time_point until;
+    while (alive() > 0) {
+      if (stop && !asked) {
+        end_all(SIGTERM);
+        asked = true;
+        until = Clock::now() + kPatience;
+      }
+      if (asked && Clock::now() > until) end_all(SIGKILL);
+      if (!collect(WNOHANG, asked)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    if (asked)
+      throw std::runtime_error("stopped; what the workers said is in " + options_.folder.string() +
+                               ".");
+    if (finished_ < std::max(1, options_.quorum))
+      throw std::runtime_error(fmt::format("{} of {} finished; see {}.", finished_,
+                                           counted(children_.size(), "worker"),
+                                           (options_.folder / "worker-*.log").string()));
+  }
+
+ private:
+  struct Child {
+    pid_t process = 0;  // 0: not running
+    int restarts = 0;
+  };
+
+  [[nodiscard]] std::size_t alive() const {
+    return static_cast<std::size_t>(std::count_if(children_.begin(), children_.end(),
+                                                  [](const Child& c) { return c.process > 0; }));
+  }
+
+  void open_store() {
+    const std::string token = options_.token.empty() ? random_token() : options_.token;
+    set("MEDGRAD_TOKEN", token);
+    set("WORLD_SIZE", std::to_string(options_.workers));
+    set("OMP_WAIT_POLICY", "passive");
+    if (options_.host.empty()) {
+      // In a file that nobody else may read; nothing listens anywhere.
+      file_ = (fs::absolute(options_.folder) / ".meeting-point").string();
+      fs::remove(file_);
+      const int created = ::open(file_.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
+      if (created < 0) throw std::system_error(errno, std::generic_category(), file_);
+      ::close(created);
+      store_ = c10::make_intrusive<c10d::FileStore>(file_, -1);
+      set("MEDGRAD_STORE", file_);
+    } else {
+      c10d::TCPStoreOptions options;
+      options.port = static_cast<std::uint16_t>(options_.port);
+      options.isServer = true;
+      options.waitWorkers = false;
+      const auto store = c10::make_intrusive<c10d::TCPStore>(options_.host, options);
+      set("MASTER_ADDR", options_.host);
+      set("MASTER_PORT", std::to_string(store->getPort()));
+      set("TORCHELASTIC_USE_AGENT_STORE", "True");
+      tell_(fmt::format("Workers meet at {}:{}.", options_.host, store->getPort()));
+      store_ = store;
+    }
+    const std::string shown = token + ".";
+    store_->set("token", {shown.begin(), shown.end()});
+  }
+
+  void set(const std::string& name, const std::string& value) {
+    environment_.push_back(name + "=" + value);
+  }
+
+  // What a child needs is put together before the fork: after it only calls that are safe there.
+  void start(int worker) {
+    const std::string log = (options_.folder / fmt::format("worker-{}.log", worker)).string();
+    Child& child = children_[static_cast<std::size_t>(worker)];
+    const int mode = child.restarts == 0 ? O_TRUNC : O_APPEND;
+    const int out = ::open(log.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | mode, 0644);
+    if (out < 0) throw std::system_error(errno, std::generic_category(), log);
+    std::vector<std::string> environment = environment_;
+    environment.push_back("RANK=" + std::to_string(worker));
+    environment.push_back("LOCAL_RANK=" + std::to_string(worker));
+    for (char** other = environ; *other != nullptr; ++other) {
+      const std::string_view one = *other;
+      const std::string_view name = one.substr(0, one.find('=') + 1);
+      if (std::none_of(environment.begin(), environment.end(),
+                       [&](const std::string& ours) { return ours.starts_with(name); }))
+        environment.emplace_back(one);
+    }
+    const auto pointers = [](const std::vector<std::string>& texts) {
+      std::vector<char*> all;
+      for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+      all.push_back(nullptr);
+      return all;
+    };
+    const std::vector<char*> argv = pointers(options_.command), envp = pointers(environment);
+    const pid_t parent = ::getpid();
+    child.process = ::fork();
+    if (child.process < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (child.process == 0) {
+      ::setpgid(0, 0);  // Ctrl-C is for the launcher, which passes it on
+      ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+      if (::getppid() != parent) ::_exit(1);
+      ::dup2(out, STDOUT_FILENO);
+      ::dup2(out, STDERR_FILENO);
+      ::execvpe(argv[0], argv.data(), envp.data());
+      const char* const why = std::strerror(errno);
+      (void)!::write(STDERR_FILENO, why, std::strlen(why));
+      ::_exit(127);
+    }
+    ::close(out);
+  }
+
+  void end_all(int signal) {
+    for (const Child& child : children_)
+      if (child.process > 0) ::kill(child.process, signal);
+  }
+
+  // False where nobody has ended.
+  bool collect(int how, bool asked = true) {
+    int status = 0;
+    const pid_t process = ::waitpid(-1, &status, how);
+    for (std::size_t i = 0; i < children_.size() && process > 0; ++i) {
+      if (children_[i].process != process) continue;
+      children_[i].process = 0;
+      ended(static_cast<int>(i), status, asked);
+    }
+    return process > 0;
+  }
+
+  void ended(int worker, int status, bool asked) {
+    if (status == 0) ++finished_;
+    if (status == 0 || asked) return;
+    Child& child = children_[static_cast<std::size_t>(worker)];
+    mark_gone(*store_, worker);
+    const bool again = child.restarts < options_.restarts;
+    tell_(fmt::format("Worker {} {}; {}.", worker, ending(status),
+                      again ? "it is started again"
+                            : fmt::format("{} left", counted(alive(), "other is", "others are"))));
+    if (!again) return;
+    ++child.restarts;
+    mark_gone(*store_, worker, false);
+    start(worker);
+  }
+
+  const LaunchOptions& options_;
+  const std::function<void(const std::string&)>& tell_;
+  std::vector<Child> children_;
+  std::vector<std::string> environment_;
+  std::string file_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  int finished_ = 0;
+};
+
+}  // namespace
+
+void launch(const LaunchOptions& options, const std::atomic<bool>& stop,
+            const std::function<void(const std::string&)>& tell) {
+  Launcher(options, tell).run(stop);
+}
+
+}  // namespace medgrad::libtorch

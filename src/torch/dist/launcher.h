@@ -1,0 +1,31 @@
+// Workers of one machine as children: started, watched, restarted, stopped.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace medgrad::libtorch {
+
+struct LaunchOptions {
+  int workers = 1;
+  std::vector<std::string> command;  // a program and its arguments
+  std::filesystem::path folder;      // for logs, worker-0.log …, and the meeting point
+  std::string host;                  // empty: they meet at a file; else at a port of this host
+  int port = 0;                      // of that; 0: any that is free
+  int quorum = 1;                    // so many have to finish
+  int restarts = 0;                  // how often one that died is started again
+  std::string token;                 // empty: one is made
+};
+
+// Runs until all children have ended. When `stop` is set they are asked to end (SIGTERM), and
+// killed after a minute. `tell` is called with a sentence for everything that happens to a child.
+// Throws std::runtime_error where it was stopped and where fewer than the quorum have finished
+// well, Error where the folder cannot be made, and std::system_error where nothing can be started
+// or written.
+void launch(const LaunchOptions& options, const std::atomic<bool>& stop,
+            const std::function<void(const std::string&)>& tell);
+
+}  // namespace medgrad::libtorch

@@ -1,0 +1,77 @@
+#include "medgrad/torch/world.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "medgrad/error.h"
+
+namespace medgrad::libtorch {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+int whole(const char* name, int least, int most) {
+  const std::string text = variable(name);
+  int value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || failed != std::errc() || end != text.data() + text.size() || value < least ||
+      value > most)
+    throw Error(fmt::format("The variable {} is '{}'; it must be a whole number from {} to {}.",
+                            name, text, least, most));
+  return value;
+}
+
+std::string token() {
+  const std::string file = variable("MEDGRAD_TOKEN_FILE");
+  if (file.empty()) return variable("MEDGRAD_TOKEN");
+  std::ifstream in(file);
+  std::string line;
+  if (!std::getline(in, line))
+    throw Error(fmt::format("{}, which MEDGRAD_TOKEN_FILE names, cannot be read.", file));
+  return line;
+}
+
+}  // namespace
+
+std::optional<World> world_from_environment(std::chrono::milliseconds timeout) {
+  const std::string file = variable("MEDGRAD_STORE"), host = variable("MASTER_ADDR");
+  if (file.empty() && (host.empty() || variable("RANK").empty())) return std::nullopt;
+  constexpr int kMost = 1'000'000;
+  World world;
+  world.workers = whole("WORLD_SIZE", 1, kMost);
+  world.worker = whole("RANK", 0, kMost);
+  world.token = token();
+  try {
+    if (!file.empty()) {
+      world.address = "127.0.0.1";
+      world.store = c10::make_intrusive<c10d::FileStore>(file, -1);
+      world.store->setTimeout(timeout);
+    } else {
+      world.address = host == "127.0.0.1" || host == "localhost" ? "127.0.0.1" : "";
+      c10d::TCPStoreOptions options;
+      options.port = static_cast<std::uint16_t>(whole("MASTER_PORT", 1, 65535));
+      options.timeout = timeout;
+      options.isServer = world.worker == 0 && variable("TORCHELASTIC_USE_AGENT_STORE") != "True";
+      options.waitWorkers = false;
+      world.store = c10::make_intrusive<c10d::TCPStore>(host, options);
+    }
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    const std::string_view text = error.what();
+    throw Error(fmt::format("The meeting point of the workers, {}, cannot be reached ({}).",
+                            file.empty() ? host : file, text.substr(0, text.find('\n'))));
+  }
+  return world;
+}
+
+}  // namespace medgrad::libtorch

@@ -1,0 +1,94 @@
+// Aggregation over Gloo, between processes: the bits of one, the traffic, and who is lost.
+#include <gtest/gtest.h>
+
+#include "dist/on_all_ranks.h"
+#include "processes/processes.h"
+
+namespace medgrad {
+namespace {
+
+using dist::Communicator;
+using dist_test::vectors;
+using processes_test::with_gloo;
+using namespace std::chrono_literals;
+
+const std::string kFine;
+
+TEST(Gloo, HasTheBitsOfOneProcess) {
+  for (const std::size_t n : {2u, 5u}) {
+    const auto x = vectors<float>(n, 16384 * 2 + 777, 7, n == 5);
+    const auto all = dist_test::all_wanted(x);
+    for (const std::string& said : with_gloo(static_cast<int>(n), [&](Communicator& group) {
+           return dist_test::differences(group, all, x);
+         }))
+      EXPECT_EQ(said, kFine);
+  }
+}
+
+TEST(Gloo, HasThemForEightProcessesAtTwiceTheVector) {
+  const std::size_t d = 1 << 18;
+  const auto x = vectors<float>(8, d, 3, false);
+  std::vector<dist_test::Wanted<float>> all;
+  for (const char* const text : {"median", "geometric-median", "nnm:f=2+trimmed-mean:f=2"})
+    all.push_back(dist_test::wanted(make_rule(text), x));
+  for (const std::string& said : with_gloo(8, [&](Communicator& group) {
+         std::string complaints;
+         for (const auto& want : all) {
+           const std::uint64_t before = group.traffic().sent;
+           complaints += dist_test::difference(group, want, x);
+           const double words = static_cast<double>(group.traffic().sent - before) / 4;
+           if (words > 2.1 * static_cast<double>(d)) complaints += "too much was sent\n";
+         }
+         return complaints;
+       }))
+    EXPECT_EQ(said, kFine);
+}
+
+TEST(Gloo, Sums) {
+  for (const std::string& said : with_gloo(3, [&](Communicator& group) -> std::string {
+         std::vector<float> values(1000, static_cast<float>(group.rank() + 1));
+         group.all_reduce(values);
+         group.barrier();
+         return std::count(values.begin(), values.end(), 6.0f) == 1000 ? "" : "another sum";
+       }))
+    EXPECT_EQ(said, kFine);
+}
+
+// Aggregates until somebody is lost.
+std::string go_on(Communicator& group) {
+  std::vector<float> mine(200'000, 1.0f), out(mine.size());
+  while (true) {
+    try {
+      (void)dist::aggregate<float>(group, Median{}, mine, out);
+    } catch (const dist::Lost&) {
+      return "lost";
+    }
+  }
+}
+
+TEST(Gloo, LosesWhoIsKilled) {
+  const auto said = with_gloo(3, go_on, 30s, [](const auto& children, auto& store) {
+    store.wait({"formed"});
+    kill(children[1].process, SIGKILL);
+  });
+  EXPECT_EQ(said, (std::vector<std::string>{"lost", "killed", "lost"}));
+}
+
+// Those who wait give up at the deadline; it finds them gone.
+TEST(Gloo, LosesWhoStalls) {
+  const auto said = with_gloo(3, go_on, 2s, [](const auto& children, auto& store) {
+    store.wait({"formed"});
+    kill(children[1].process, SIGSTOP);
+    char first = 0;  // of what the others say when they have given up
+    EXPECT_EQ(read(children[0].said, &first, 1), 1);
+    EXPECT_EQ(read(children[2].said, &first, 1), 1);
+    kill(children[1].process, SIGCONT);
+  });
+  EXPECT_EQ(said[0], "ost");
+  EXPECT_EQ(said[2], "ost");
+  // It may have been stopped before its first aggregation.
+  EXPECT_TRUE(said[1] == "lost" || said[1].starts_with("A worker is gone or too late")) << said[1];
+}
+
+}  // namespace
+}  // namespace medgrad

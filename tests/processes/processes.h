@@ -1,0 +1,105 @@
+// Real processes that talk over Gloo: children of the test, forked before libtorch has started any
+// thread, with the store in the parent.
+#pragma once
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <vector>
+
+#include "medgrad/dist/communicator.h"
+#include "medgrad/torch/process_group.h"
+
+namespace medgrad::processes_test {
+
+using Store = c10::intrusive_ptr<c10d::Store>;
+using namespace std::chrono_literals;
+
+struct Child {
+  pid_t process = 0;
+  int said = -1;  // a pipe
+};
+
+// What happens in the parent while children run. They can wait for each other at the store.
+using Meanwhile = std::function<void(const std::vector<Child>&, c10d::Store&)>;
+
+// What each of n children returned from body(store, rank); of one that threw the sentence, of one
+// that was killed "killed".
+inline std::vector<std::string> in_processes(
+    int n, const std::function<std::string(const Store&, int)>& body,
+    const Meanwhile& meanwhile = {}) {
+  std::vector<Child> children;
+  std::vector<int> tell;
+  for (int rank = 0; rank < n; ++rank) {
+    int port_pipe[2], said_pipe[2];
+    if (pipe(port_pipe) != 0 || pipe(said_pipe) != 0) return {};
+    const pid_t child = fork();
+    if (child == 0) {
+      std::uint16_t port = 0;
+      std::string said = "no port";
+      if (read(port_pipe[0], &port, sizeof port) == sizeof port) {
+        try {
+          c10d::TCPStoreOptions options;
+          options.port = port;
+          options.timeout = 120s;
+          said = body(c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options), rank);
+        } catch (const std::exception& error) {
+          said = error.what();
+        }
+      }
+      const auto written = write(said_pipe[1], said.data(), said.size());
+      _exit(written == static_cast<ssize_t>(said.size()) ? 0 : 1);
+    }
+    close(port_pipe[0]);
+    close(said_pipe[1]);
+    tell.push_back(port_pipe[1]);
+    children.push_back({child, said_pipe[0]});
+  }
+  c10d::TCPStoreOptions options;
+  options.port = 0;
+  options.isServer = true;
+  options.waitWorkers = false;
+  options.timeout = 120s;
+  c10d::TCPStore store("127.0.0.1", options);
+  const std::uint16_t port = store.getPort();
+  for (const int to : tell) {
+    (void)!write(to, &port, sizeof port);
+    close(to);
+  }
+  if (meanwhile) meanwhile(children, store);
+  std::vector<std::string> said;
+  for (const Child& child : children) {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t got; (got = read(child.said, buffer, sizeof buffer)) > 0;)
+      text.append(buffer, static_cast<std::size_t>(got));
+    close(child.said);
+    int status = 0;
+    waitpid(child.process, &status, 0);
+    said.push_back(WIFSIGNALED(status) ? "killed" : text);
+  }
+  return said;
+}
+
+// The same with a communicator; "formed" is at the store when all are connected.
+inline std::vector<std::string> with_gloo(
+    int n, const std::function<std::string(dist::Communicator&)>& body,
+    std::chrono::milliseconds timeout = 30s, const Meanwhile& meanwhile = {}) {
+  return in_processes(
+      n,
+      [&](const Store& store, int rank) {
+        const auto group = libtorch::communicate(libtorch::gloo_group(store, rank, n, timeout));
+        group->barrier();
+        store->set("formed", std::vector<std::uint8_t>{1});
+        return body(*group);
+      },
+      meanwhile);
+}
+
+}  // namespace medgrad::processes_test
