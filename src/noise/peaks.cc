@@ -20,7 +20,7 @@ constexpr std::size_t kFewestExcesses = 25, kMostExcesses = 10000;
 constexpr std::size_t kFewestForPeaks = 60;
 constexpr double kFirstOfBoth = 0.6, kFirstOfOne = 0.45, kNext = 0.75;  // of n; of the k before
 constexpr double kRejects = 0.1;
-constexpr double kFar = 0.05, kFarthest = 0.02;
+constexpr double kFarShare = 0.05, kFarthestShare = 0.02;
 
 // The values in decreasing order, as far down as any threshold reaches.
 struct Ordered {
@@ -146,8 +146,8 @@ Peaks peaks_grouped(std::span<const double> sample, std::size_t group,
     const GeneralisedParetoFit fit = k == peaks.k ? peaks.pareto : fitted(k);
     return {fit.xi, fit.xi_interval};
   };
-  peaks.far = deeper(kFar);
-  peaks.farthest = deeper(kFarthest);
+  peaks.far = deeper(kFarShare);
+  peaks.farthest = deeper(kFarthestShare);
   return peaks;
 }
 

@@ -29,7 +29,7 @@ double bisect(F f, double low, double high) {
   return (low + high) / 2;
 }
 
-struct Shape {
+struct AlphaBeta {
   double alpha, beta;
   bool alpha_clamped = false, beta_clamped = false;
 };
@@ -43,7 +43,7 @@ double beta_at(const QuantilesAt& at, double target) {
 
 // Along beta = beta_at(alpha), nu_alpha decreases with alpha. Beyond 1.9995 nu_beta carries no
 // information on beta any more.
-Shape invert(double target_alpha, double target_beta) {
+AlphaBeta invert(double target_alpha, double target_beta) {
   constexpr double kSlack = 1e-6;  // a clamp is worth telling only past the table's own error
   const auto excess = [&](double alpha) {
     const QuantilesAt at(alpha);
@@ -141,7 +141,7 @@ StableFit fit_quantiles(const FiveQuantiles& sample, const FiveByFive& covarianc
   FiveQuantiles q{};
   for (std::size_t k = 0; k < 5; ++k) q[k] = std::ldexp(sample[k], -exponent);
 
-  const Shape shape = invert(nu_alpha(q), nu_beta(q));
+  const AlphaBeta shape = invert(nu_alpha(q), nu_beta(q));
   const FiveQuantiles standard = QuantilesAt(shape.alpha)(shape.beta);
   const double scale = (q[3] - q[1]) / (standard[3] - standard[1]);
   const double location = q[2] - scale * standard[2];
