@@ -1,7 +1,7 @@
 // How often is the verdict on tails right? The table of docs/tails.md.
 #include <cstdio>
 
-#include "../tests/noise/laws.h"
+#include "noise/laws.h"
 #include "bench.h"
 #include "medgrad/tail_verdict.h"
 
