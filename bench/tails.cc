@@ -1,9 +1,9 @@
 // How often is the verdict on tails right? The table of docs/tails.md.
 #include <cstdio>
 
-#include "noise/laws.h"
 #include "bench.h"
 #include "medgrad/tail_verdict.h"
+#include "noise/laws.h"
 
 namespace medgrad::bench {
 namespace {

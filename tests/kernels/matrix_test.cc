@@ -12,7 +12,7 @@
 namespace medgrad::kernels {
 namespace {
 
-class MatrixKernels : public testing::Test {
+class MatrixKernels : public ::testing::Test {
  protected:
   ~MatrixKernels() override { force_simd_target(best_); }
   // With one more entry in front, so that nothing is aligned.
