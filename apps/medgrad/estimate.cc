@@ -38,7 +38,8 @@ class Estimate final : public Command {
     options.value("--save-state", save_, "FILE", "write the final state, to resume from later");
     options.value(
         "--resume", resume_, "FILE",
-        "resume from a state that --save-state wrote, with its tau unless --tau is given");
+        "resume from a state that --save-state wrote, with its tau unless --tau is given (of "
+        "tau = auto: with its theta unless --theta is given)");
     output_.declare(options);
     output_.declare_header(options);
   }
@@ -89,7 +90,7 @@ class Estimate final : public Command {
       } catch (const Error& error) {
         throw Error(resume_ + ": " + error.what());
       }
-      if (method_.given("tau")) estimator.set_tau(tau);
+      if (method_.given(is_automatic(estimator.method()) ? "theta" : "tau")) estimator.set_tau(tau);
     }
   }
 

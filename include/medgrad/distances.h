@@ -35,7 +35,7 @@ concept Real = std::same_as<T, float> || std::same_as<T, double>;
 struct Tracking {
   About about;
   std::string_view tau = "step size";
-  Range range = range::positive;  // of tau
+  Range range = range::positive;  // of tau; where it may be auto, estimator.h says how it is found
 };
 inline constexpr std::string_view kTauOfVectors =
     "step size: the most that one vector can move the estimate";
@@ -74,7 +74,8 @@ struct L1 {
        "m <- m + clamp(g - m, -tau, tau)",
        "clips the increment per component: tracks the componentwise median",
        {"l1"}},
-      kTauOfComponents};
+      kTauOfComponents,
+      range::or_auto(range::positive)};
   static constexpr Tracking subgradient_method{
       {"sign", "m <- m + tau sign(g - m)",
        "subgradient step on the 1-norm: tracks the componentwise median"},
@@ -100,7 +101,8 @@ struct L2 {
        "m <- m + min(1, tau/|g-m|) (g - m)",
        "clips the increment as a vector: tracks the geometric median",
        {"l2"}},
-      kTauOfVectors};
+      kTauOfVectors,
+      range::or_auto(range::positive)};
   static constexpr Tracking subgradient_method{
       {"normalized",
        "m <- m + tau (g - m)/|g-m|",
@@ -164,7 +166,8 @@ class Huber {
   static constexpr Tracking proximal{{"huber", "m <- m + mu tau / max(|g-m|, mu (1+tau)) (g - m)",
                                       "momentum for small increments, vclip for large ones"},
                                      "step size; one vector can move the estimate by mu tau at "
-                                     "most"};
+                                     "most",
+                                     range::or_auto(range::positive)};
 
   Huber() = default;
   explicit Huber(double mu);  // throws Error unless 0 < mu < infinity

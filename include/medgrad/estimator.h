@@ -8,6 +8,23 @@
 // and an optimiser follows it with  w <- w - eta m  (eq. online-update). Both are done in as few
 // passes over memory as the distance allows: one for Squared and L1, two where a norm has to be
 // known first.
+//
+// tau has the unit of a gradient, which nobody knows beforehand. With tau = auto it is theta S,
+// where S follows a quantile of the size of the increments: a proximal point step too, on the
+// pinball loss of log |g - m| with level p and rate kappa, written for the size itself,
+//
+//     S <- clamp(|g - m|, S e^{-kappa (1-p)}, S e^{kappa p}),
+//
+// before S is used. S starts at the first |g - m|; one that is 0 or not finite leaves it. L1 cuts
+// components, so there the size is that of a component: with the share of them that are at most S,
+// counted in the same pass,
+//
+//     S <- S e^{kappa (p - share)}
+//
+// after the step (the geometric rule of Andrew et al., 2021); it starts at the quantile itself of
+// the first increment. Components that are 0 or NaN do not count. Huber takes theta as its tau, and
+// mu S as its mu. Multiplying all gradients by a power of two multiplies all estimates by it, bit
+// for bit.
 #pragma once
 
 #include <cstddef>
@@ -29,19 +46,41 @@ namespace medgrad {
 
 // ---- What to do in a step: plain values -------------------------------------------------------
 
+// How tau = auto follows the size of the increments.
+struct AutomaticTau {
+  static constexpr About about{"auto", "tau = theta S", "tau from the size of the increments"};
+  static constexpr auto fields() {
+    return std::tuple(field("theta", &AutomaticTau::theta, range::positive,
+                            "tau = auto: tau as a multiple of the size S of the increments"),
+                      field("level", &AutomaticTau::level, Range{0, 1, true, true},
+                            "tau = auto: which quantile of the sizes S follows"),
+                      field("rate", &AutomaticTau::rate, Range{0, 100, true},
+                            "tau = auto: how fast S follows, as a change of its logarithm"));
+  }
+
+  double theta = 0.1;
+  double level = 0.2;
+  double rate = 0.1;
+};
+
 // m <- g + prox_{tau D}(m - g).  Momentum (Squared, beta = 1/(1+tau)), VClip (L2), CClip (L1),
 // Huber.
 struct ProximalPoint {
   static constexpr About about{"proximal-point", "m <- g + prox_{tau D}(m - g)",
                                "a step of the stochastic proximal point method"};
   static constexpr auto fields() {
-    return std::tuple(part(&ProximalPoint::distance),
-                      field("tau", &ProximalPoint::tau, range::positive, "step size"));
+    return std::tuple(
+        part(&ProximalPoint::distance),
+        field("tau", &ProximalPoint::tau, range::or_auto(range::positive), "step size"),
+        part(&ProximalPoint::automatic));
   }
 
   AnyDistance distance = L2{};
-  double tau = 1.0;
+  double tau = 1.0;  // or kAutomaticNumber, for L1, L2 and Huber
+  AutomaticTau automatic = {};
 };
+// "proximal-point l2 tau=1", and theta, level and rate only where tau is auto.
+[[nodiscard]] std::string describe(const ProximalPoint& method, std::string_view skip = {});
 
 // m <- m - tau u,  u in the subdifferential of D at m - g  (paper, eqn. subgradient-step).
 struct Subgradient {
@@ -80,12 +119,15 @@ using OnlineMethod = std::variant<ProximalPoint, Subgradient, ClippedMean>;
 template <Real T>
 MEDGRAD_EXPORT void validate(const OnlineMethod& method);
 
-// tau of a method; 0 where it has none, and there set_tau() changes nothing. set_tau() throws Error
-// unless 0 < tau < inf.
+// Is its tau found from the data?
+[[nodiscard]] bool is_automatic(const OnlineMethod& method);
+// What schedules move: tau of a method, theta where its tau is auto; 0 where it has neither, and
+// there set_tau() changes nothing. set_tau() throws Error unless 0 < tau < inf.
 [[nodiscard]] double tau_of(const OnlineMethod& method);
 void set_tau(OnlineMethod& method, double tau);
-// Everything but tau, in one line: what two methods of equal lines remember can be exchanged.
-// Throws Error for a distance of one's own that has no name: nothing would tell it from another.
+// Everything but what tau_of() is, in one line: what two methods of equal lines remember can be
+// exchanged. Throws Error for a distance of one's own that has no name: nothing would tell it from
+// another.
 [[nodiscard]] std::string state_line(const OnlineMethod& method);
 
 enum class Start : std::uint8_t {
@@ -101,6 +143,8 @@ struct StepInfo {
       0;  // 1 - |m_new - m| / |g - m|: the momentum coefficient of this step; 0 at g = m
   double clipped_share = 0;    // share of the components whose increment was cut
   std::size_t non_finite = 0;  // components of g that were NaN or +-Inf
+  double tau = 0;              // tau of this step, 0 where the method has none or auto has no S yet
+  double size = 0;             // S after it, where tau is auto
 };
 
 // ---- One step on memory that belongs to the caller ----------------------------------------------
@@ -145,10 +189,14 @@ struct StepOptions {
 // it, and the bits are those of a single vector too, however it is cut into blocks (but for blocks
 // of components of which some are not finite). After any input at all, m is finite. The bits depend
 // neither on threads nor on the SIMD target. Allocates only if `workspace` has not been reserved
-// for the total length (and never for Squared, L1, L2, Huber and ClippedMean).
+// for the total length (and never for Squared, L1, L2, Huber and ClippedMean, but for the first
+// step of L1 with tau = auto).
+//
+// `size` is the S of tau = auto, 0 before the first step; Error where it is needed and not there.
 template <Real T>
 MEDGRAD_EXPORT StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
-                             const StepOptions& options, Workspace<T>& workspace);
+                             const StepOptions& options, Workspace<T>& workspace,
+                             double* size = nullptr);
 
 // ---- An estimator with its state ----------------------------------------------------------------
 
@@ -182,7 +230,10 @@ class OnlineEstimator {
   [[nodiscard]] std::span<const T> average() const { return average_; }
   [[nodiscard]] const OnlineMethod& method() const { return method_; }
   [[nodiscard]] const EstimatorOptions& options() const { return options_; }
-  // tau of the next steps, for schedules (the clip threshold of ClippedMean is left alone).
+  // S of tau = auto; 0 before there is one.
+  [[nodiscard]] double size() const { return size_; }
+  // tau of the next steps, or theta where tau is auto, for schedules (the clip threshold of
+  // ClippedMean is left alone).
   void set_tau(double tau);
 
   // The pool is used, not owned; nullptr for the calling thread. The bits do not depend on it.
@@ -202,6 +253,7 @@ class OnlineEstimator {
   EstimatorOptions options_;
   LargeVector<T> m_, average_;
   std::uint64_t steps_ = 0;
+  double size_ = 0;
   Workspace<T> workspace_;
   ThreadPool* pool_ = nullptr;
 };

@@ -83,11 +83,20 @@ struct WorkerGradient {
 
 // m <- online estimator(g),  v <- beta2 v + (1 - beta2) g^2,
 // d(m) = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
-// With momentum (Squared, tau = 1/beta1 - 1) that is Adam; with a median-type estimator the first
-// moment withstands outliers, and beta1 = 0 (it has no bias to correct).
+// With momentum (Squared, tau = 1/beta1 - 1) that is Adam. Two ways make it withstand outliers:
 //
-// What tau means depends on the step that follows: in Adam's, m is divided by the size of the
-// gradient, so median_adam() has a smaller one than the online methods (0.1 instead of 1).
+// - A median-type estimator as first moment; beta1 = 0 (it has no bias to correct). What tau means
+//   depends on the step that follows: in Adam's, m is divided by the size of the gradient, so
+//   cclip_adam() has a smaller one than the online methods (0.1 instead of 1). v is Adam's own: an
+//   outlier makes it large, and the steps after it small.
+// - A finite `cut`, with momentum: v itself says how large an increment may be. Before both moments
+//   g becomes m + clamp(g - m, -b, b), b = cut sqrt(v / (1 - beta2^(t-1))), so
+//
+//       m <- m + (1 - beta1) clamp(g - m, -b, b),
+//
+//   which is a Huber increment in Adam's metric: Adam as cut goes to infinity, a step of cclip
+//   where it is small. It has no scale of its own, as Adam has none. A component whose v is 0 is
+//   not cut.
 struct AdaptiveGradient {
   static constexpr About about{"adaptive", "m <- online estimator(g), step m / (sqrt v + epsilon)",
                                "Adam's step along any estimate"};
@@ -97,18 +106,25 @@ struct AdaptiveGradient {
         field("beta1", &AdaptiveGradient::beta1, range::decay, "decay of the first moment"),
         field("beta2", &AdaptiveGradient::beta2, range::decay, "decay of the second moment"),
         field("epsilon", &AdaptiveGradient::epsilon, range::positive,
-              "added to the root of the second moment"));
+              "added to the root of the second moment"),
+        field("cut", &AdaptiveGradient::cut, Range{0, kInfinity, true},
+              "most of an increment, in roots of the second moment; inf cuts nothing"));
   }
 
   OnlineMethod first = ProximalPoint{Squared{}, 1 / 0.9 - 1};
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  double cut = kInfinity;
+
+  [[nodiscard]] bool cuts() const { return cut < kInfinity; }
 };
 
-// Adam, with its usual decays; and Adam whose first moment tracks the componentwise median (CClip).
+// Adam, with its usual decays; Adam whose increments are cut in its own metric; and Adam whose
+// first moment tracks the componentwise median on the scale of the gradients (CClip).
 [[nodiscard]] AdaptiveGradient adam(double beta1 = 0.9);
-[[nodiscard]] AdaptiveGradient median_adam(double tau = 0.1);
+[[nodiscard]] AdaptiveGradient median_adam(double cut = 3, double beta1 = 0.9);
+[[nodiscard]] AdaptiveGradient cclip_adam(const ProximalPoint& first = {L1{}, 0.1});
 
 using GradientMethod =
     std::variant<OnlineGradient, SampleGradient, AdaptiveGradient, WorkerGradient>;
@@ -120,10 +136,10 @@ using GradientMethod =
 void validate(const GradientMethod& method);
 
 // Every optimiser by name: sgd, sgd-m, vclip, cclip, huber, clipped-sgd, sign-sgd, adam,
-// median-adam, …, and smgd-NAME for every sample estimator (smgd-l1, smgd-l2, smgd-mean for short);
-// find_optimizer also knows rules of several parts, smgd-nnm+median, and every worker's method with
-// every rule: workers-ema+nnm+median, or workers-ema:tau=0.1+nnm+median. What follows the last part
-// goes to every part that has such a parameter, as in rules.
+// median-adam, cclip-adam, …, and smgd-NAME for every sample estimator (smgd-l1, smgd-l2, smgd-mean
+// for short); find_optimizer also knows rules of several parts, smgd-nnm+median, and every worker's
+// method with every rule: workers-ema+nnm+median, or workers-ema:tau=0.1+nnm+median. What follows
+// the last part goes to every part that has such a parameter, as in rules.
 [[nodiscard]] std::span<const Entry<GradientMethod>> optimizers();
 [[nodiscard]] const Entry<GradientMethod>& find_optimizer(std::string_view name);
 
@@ -145,6 +161,24 @@ template <Real T>
 MEDGRAD_EXPORT void adaptive_step(const AdaptiveGradient& method, std::uint64_t t,
                                   std::span<const AdaptiveBlock<T>> blocks,
                                   ThreadPool* pool = nullptr);
+
+// A piece of the vectors of an adaptive step that cuts: first moment and all in one pass.
+template <Real T>
+struct CutBlock {
+  std::span<T> m;
+  std::span<const T> g;
+  std::span<T> v, w;
+  std::uint64_t t = 1;  // which step of its own it is, counted from 1
+  double eta = 0, shrink = 1, decay = 0;
+};
+
+// A step of an adaptive method with a finite cut. A component of g that is NaN leaves its m
+// and v as they were; under `reject` what is not finite throws NonFiniteInput before anything
+// moves. After any input at all, m and v are finite. The bits do not depend on threads.
+template <Real T>
+MEDGRAD_EXPORT StepInfo cut_adaptive_step(const AdaptiveGradient& method,
+                                          std::span<const CutBlock<T>> blocks,
+                                          const StepOptions& options = {});
 
 // An optimiser with its state.
 class Optimizer {

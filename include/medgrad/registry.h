@@ -41,8 +41,9 @@ struct Parameter {
   std::string_view name;     // kebab case, as on the command line: "tau", "max-iter"
   std::string_view meaning;  // "step size of the proximal point method"
   Range range;
-  double fallback;   // the default; NaN where a value has to be given
-  Words words = {};  // the values 0, 1, … by name, where they have names
+  double fallback;                   // the default; NaN where a value has to be given
+  Words words = {};                  // the values 0, 1, … by name, where they have names
+  std::string_view needs_auto = {};  // the parameter that has to be auto for this one to be given
 
   [[nodiscard]] bool required() const { return std::isnan(fallback); }
   [[nodiscard]] std::string range_text() const;            // "0 < tau < inf", "S0 or S1"
@@ -55,10 +56,13 @@ struct Parameter {
 using ParameterValues = std::map<std::string, double, std::less<>>;
 using ParameterTexts = std::map<std::string, std::string, std::less<>>;
 
-// Checks the given values (an unknown name, a missing required one or one out of range is an Error
-// that names the parameter) and fills in defaults. `name` is whose parameters they are.
+// Checks the given values (an unknown name, a missing required one, one out of range or one that
+// has no meaning beside the others is an Error that names the parameter) and fills in defaults.
+// `name` is whose parameters they are.
 [[nodiscard]] ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,
                                        const ParameterValues& given);
+// Does a parameter mean anything beside these values (which are complete)?
+[[nodiscard]] bool applies(const Parameter& parameter, const ParameterValues& values);
 // The values of texts; names must be known, ranges are for complete().
 [[nodiscard]] ParameterValues read_parameters(std::string_view name,
                                               std::span<const Parameter> parameters,

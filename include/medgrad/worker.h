@@ -30,6 +30,7 @@
 #include <string_view>
 #include <tuple>
 #include <variant>
+#include <vector>
 
 #include "medgrad/estimator.h"
 #include "medgrad/export.h"
@@ -150,11 +151,13 @@ struct WorkerOptions {
 // One step on memory that belongs to the caller. Where `sent` is not empty it gets what is sent:
 // for top-k, random-k and sign whoever adds it to the old v has the bits of the new one; for the
 // other methods it is the new v. Allocates only if `workspace` has not been reserved for
-// space_needed(). Throws NonFiniteInput under `reject`, and leaves everything as it was.
+// space_needed(). Throws NonFiniteInput under `reject`, and leaves everything as it was. `size` is
+// the worker's S of tau = auto, as in step().
 template <Real T>
 MEDGRAD_EXPORT void worker_step(const WorkerMethod& method, std::span<T> v, std::span<const T> g,
                                 const Turn& turn, const WorkerOptions& options,
-                                Workspace<T>& workspace, std::span<T> sent = {});
+                                Workspace<T>& workspace, std::span<T> sent = {},
+                                double* size = nullptr);
 [[nodiscard]] std::size_t space_needed(const WorkerMethod& method, std::size_t dimension);
 
 // n workers in one place.
@@ -173,8 +176,11 @@ class Workers {
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   [[nodiscard]] const WorkerMethod& method() const { return method_; }
   void set_tau(double tau) { set_worker_tau(method_, tau); }
-  // Goes on from there, bit for bit; all entries have to be finite.
-  void restore(const Rows<T>& vectors, std::uint64_t steps);
+  // S of every worker, where tau is auto.
+  [[nodiscard]] std::span<const double> sizes() const { return sizes_; }
+  // Goes on from there, bit for bit; all entries have to be finite. `sizes` are n, or none where
+  // there is no S yet.
+  void restore(const Rows<T>& vectors, std::uint64_t steps, std::span<const double> sizes = {});
   // The pool is used, not owned.
   void use(ThreadPool* pool) { pool_ = pool; }
 
@@ -185,6 +191,7 @@ class Workers {
   std::size_t n_, d_;
   NonFinite non_finite_;
   LargeVector<T> v_;
+  std::vector<double> sizes_;
   std::uint64_t steps_ = 0;
   Workspace<T> workspace_;
   ThreadPool* pool_ = nullptr;

@@ -11,7 +11,8 @@ class Estimator:
 
     method is the name of an online method, as on the command line: "vclip" (the geometric median), "cclip" (the
     componentwise median), "momentum", "huber", ...; medgrad.methods()["online"] lists them with their formulas.
-    Parameters are given by name: tau=0.1, mu=1.3. The dimension may be left out: the first vector has it, and the
+    Parameters are given by name: tau=0.1, mu=1.3; tau="auto" (with theta, level, rate) finds tau from the sizes of the
+    increments. The dimension may be left out: the first vector has it, and the
     element type too.
 
     start="cold" takes m as 0 before every step. average=True also keeps the mean of all m. non_finite: "reject" (a
@@ -88,12 +89,15 @@ class Estimator:
 
     @property
     def info(self):
-        """What the last step saw: increment_norm |g - m|, effective_beta, clipped_share, non_finite."""
+        """What the last step saw: increment_norm |g - m|, effective_beta, clipped_share, non_finite, tau, and size (S of
+        tau="auto", else 0)."""
         return None if self._core is None else self._core.info
 
     def set_tau(self, tau):
-        """tau of the next steps, for schedules."""
-        self._made[1]["tau"] = tau
+        """tau of the next steps, or theta where tau is "auto", for schedules."""
+        method, parameters = self._made[:2]
+        automatic = parameters.get("tau", "auto" if ":tau=auto" in method else None) == "auto"
+        parameters["theta" if automatic else "tau"] = tau
         if self._core is not None:
             self._core.set_tau(tau)
 

@@ -78,6 +78,8 @@ class Estimator {
     dict["effective_beta"] = info_.effective_beta;
     dict["clipped_share"] = info_.clipped_share;
     dict["non_finite"] = info_.non_finite;
+    dict["tau"] = info_.tau;
+    dict["size"] = info_.size;
     return dict;
   }
 

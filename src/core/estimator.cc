@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/text.h"
@@ -35,11 +36,21 @@ std::size_t vectors_needed(const OnlineMethod& method) {
       method);
 }
 
+bool can_be_automatic(const AnyDistance& distance) {
+  return std::visit(
+      []<class D>(const D&) {
+        if constexpr (requires { D::proximal; }) return D::proximal.range.automatic;
+        return false;
+      },
+      distance.variant());
+}
+
 // The step as the follow kernel knows it (radial.h has the same formulas for norms of any size);
 // none for methods it does not.
 std::optional<kernels::Plan> plan_of(const OnlineMethod& method) {
   using Kind = kernels::Plan::Kind;
   using Made = std::optional<kernels::Plan>;
+  if (is_automatic(method)) return std::nullopt;
   const auto prox = [](double tau) {
     return Overloaded{[=](const Squared&) -> Made {
                         return {{Kind::relax, 0, tau / (1 + tau), 0}};
@@ -90,11 +101,25 @@ void validate(const OnlineMethod& method) {
   std::visit([](const auto& m) { check_fields(m); }, method);
   if (const auto* m = std::get_if<ProximalPoint>(&method); m && !m->distance.has_prox<T>())
     lacks(m->distance, "prox");
+  if (is_automatic(method)) {
+    const auto& m = std::get<ProximalPoint>(method);
+    check_fields(m.automatic);
+    if (!can_be_automatic(m.distance))
+      throw Error("tau", "auto",
+                  fmt::format("that is for l1, l2 and huber; the distance here is '{}'",
+                              m.distance.name()));
+  }
   if (const auto* m = std::get_if<Subgradient>(&method); m && !m->distance.has_subgradient<T>())
     lacks(m->distance, "subgradient");
 }
 
+bool is_automatic(const OnlineMethod& method) {
+  const auto* const m = std::get_if<ProximalPoint>(&method);
+  return m != nullptr && m->tau == kAutomaticNumber;
+}
+
 double tau_of(const OnlineMethod& method) {
+  if (is_automatic(method)) return std::get<ProximalPoint>(method).automatic.theta;
   return std::visit(
       [](const auto& m) {
         if constexpr (requires { m.tau; }) return m.tau;
@@ -104,12 +129,29 @@ double tau_of(const OnlineMethod& method) {
 }
 
 void set_tau(OnlineMethod& method, double tau) {
-  check("tau", tau, range::positive);
+  const bool automatic = is_automatic(method);
+  check(automatic ? "theta" : "tau", tau, range::positive);
   std::visit(
-      [&](auto& m) {
-        if constexpr (requires { m.tau; }) m.tau = tau;
+      [&]<class M>(M& m) {
+        if constexpr (std::is_same_v<M, ProximalPoint>) {
+          (automatic ? m.automatic.theta : m.tau) = tau;
+        } else if constexpr (requires { m.tau; }) {
+          m.tau = tau;
+        }
       },
       method);
+}
+
+std::string describe(const ProximalPoint& method, std::string_view skip) {
+  const bool automatic = method.tau == kAutomaticNumber;
+  std::string line =
+      fmt::format("{} {}", ProximalPoint::about.name, describe(method.distance, skip));
+  if (!automatic && skip != "tau") line += fmt::format(" tau={}", number(method.tau));
+  if (!automatic) return line;
+  line += " tau=auto";
+  // What is skipped is what schedules move: here theta.
+  const std::string rest = describe(method.automatic, skip == "tau" ? "theta" : skip);
+  return line + rest.substr(AutomaticTau::about.name.size());
 }
 
 template <Real T>
@@ -167,7 +209,7 @@ StepInfo OnlineEstimator<T>::take(std::span<T> w, double eta, std::span<const T>
   }
   const Block<T> block{m_, g, w, eta};
   const StepOptions options{options_.start, options_.non_finite, pool_};
-  const StepInfo info = step<T>(method_, {&block, 1}, options, workspace_);
+  const StepInfo info = step<T>(method_, {&block, 1}, options, workspace_, &size_);
   ++steps_;
   if (options_.average) follow();
   return info;
@@ -200,6 +242,7 @@ void OnlineEstimator<T>::reset(std::span<const T> m) {
   std::copy(m.begin(), m.end(), m_.begin());
   if (options_.average) average_ = m_;
   steps_ = 0;
+  size_ = 0;
 }
 
 template <Real T>

@@ -32,7 +32,8 @@ std::vector<Entry<Made>> entries_of() {
   return entries;
 }
 
-// Following a stream by a distance: the parameters of the method (tau), then those of the distance.
+// Following a stream by a distance: the parameters of the method (tau), then those of the distance
+// and those of tau = auto.
 template <class Method, class D>
 Entry<OnlineMethod> tracking_entry(const Tracking& tracking) {
   const Method prototype{D{}};
@@ -42,11 +43,19 @@ Entry<OnlineMethod> tracking_entry(const Tracking& tracking) {
     parameter.meaning = tracking.tau;
     parameter.range = tracking.range;
   }
-  const std::vector<Parameter> more = parameters_of<D>();
-  entry.parameters.insert(entry.parameters.end(), more.begin(), more.end());
+  const auto append = [&](const std::vector<Parameter>& more) {
+    entry.parameters.insert(entry.parameters.end(), more.begin(), more.end());
+  };
+  append(parameters_of<D>());
+  if (tracking.range.automatic) {
+    std::vector<Parameter> how = parameters_of<AutomaticTau>();
+    for (Parameter& parameter : how) parameter.needs_auto = "tau";
+    append(how);
+  }
   entry.build = [prototype](const ParameterValues& v) {
     Method method = with_values(prototype, v);
     method.distance = with_values(D{}, v);
+    if constexpr (requires { method.automatic; }) method.automatic = with_values(AutomaticTau{}, v);
     return OnlineMethod(std::move(method));
   };
   return entry;
@@ -160,7 +169,20 @@ ParameterValues complete(std::string_view name, std::span<const Parameter> param
     parameter.check(value);
     values.emplace(parameter.name, value);
   }
+  for (const Parameter& parameter : parameters) {
+    if (!given.contains(parameter.name) || applies(parameter, values)) continue;
+    const Parameter& needed = known(name, parameters, std::string(parameter.needs_auto));
+    throw Error(std::string(parameter.name),
+                parameter.value_text(given.find(parameter.name)->second),
+                fmt::format("it goes with {0} = auto, and {0} is {1}", needed.name,
+                            needed.value_text(values.find(needed.name)->second)));
+  }
   return values;
+}
+
+bool applies(const Parameter& parameter, const ParameterValues& values) {
+  const auto needed = values.find(parameter.needs_auto);
+  return needed == values.end() || needed->second == kAutomaticNumber;
 }
 
 ParameterValues read_parameters(std::string_view name, std::span<const Parameter> parameters,

@@ -4,7 +4,8 @@
 //   u32         format version
 //   u32         0x01020304 as this machine stores it: the byte order
 //   u32 + text  method, distance, fixed parameters, element type and options, as one line
-//   f64         tau (0 for ClippedMean); it may have been moved by a schedule
+//   f64         tau, or theta where tau is auto (0 for ClippedMean); a schedule may have moved it
+//   f64         S, where tau is auto
 //   u64 u64     dimension, steps
 //   T[…]        m, then the running average where there is one
 //   u64         checksum (base/checksum.h) of everything before
@@ -112,6 +113,7 @@ void OnlineEstimator<T>::save(std::ostream& out) const {
   writer.value(static_cast<std::uint32_t>(what.size()));
   writer.bytes(what.data(), what.size());
   writer.value(tau_of(method_));
+  if (is_automatic(method_)) writer.value(size_);
   writer.value(static_cast<std::uint64_t>(m_.size()));
   writer.value(steps_);
   writer.bytes(m_.data(), m_.size() * sizeof(T));
@@ -145,6 +147,8 @@ void OnlineEstimator<T>::load(std::istream& in) {
   const bool has_tau = tau_of(method_) > 0;
   const auto tau = reader.value<double>();
   if (has_tau && !range::positive.contains(tau)) throw Error("the saved state has no valid tau.");
+  const double size = is_automatic(method_) ? reader.value<double>() : 0;
+  if (!range::non_negative.contains(size)) throw Error("the saved state has no valid size.");
   if (const auto d = reader.value<std::uint64_t>(); d != m_.size()) {
     throw Error(fmt::format("the saved state has {} where this estimator has {}.",
                             counted(d, "component"), m_.size()));
@@ -162,6 +166,7 @@ void OnlineEstimator<T>::load(std::istream& in) {
   m_ = std::move(m);
   average_ = std::move(average);
   steps_ = steps;
+  size_ = size;
 }
 
 template void OnlineEstimator<float>::save(std::ostream&) const;

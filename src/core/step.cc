@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/automatic.h"
 #include "core/lanes.h"
 #include "core/radial.h"
 #include "kernels/short_step.h"
@@ -29,19 +30,23 @@ using kernels::Tally;
 struct Totals {
   kernels::Squares squares;
   double moved;
-  std::uint64_t clipped, nan, inf;
+  std::uint64_t clipped, within, moving, nan, inf;
 
   Totals() = default;  // leaves it uninitialised: an array of them sits on the stack of every pass
   explicit Totals(const Tally& tally)
       : squares(tally.increment.sum()),
         moved(kernels::sum_lanes(tally.moved)),
         clipped(tally.clipped),
+        within(tally.within),
+        moving(tally.moving),
         nan(tally.nan),
         inf(tally.inf) {}
   void add(const Totals& o) {
     squares += o.squares;
     moved += o.moved;
     clipped += o.clipped;
+    within += o.within;
+    moving += o.moving;
     nan += o.nan;
     inf += o.inf;
   }
@@ -51,11 +56,13 @@ struct Totals {
 template <Real T>
 class Step {
  public:
-  Step(std::span<const Block<T>> blocks, const StepOptions& options, Workspace<T>& workspace)
+  Step(std::span<const Block<T>> blocks, const StepOptions& options, Workspace<T>& workspace,
+       double* automatic_size)
       : blocks_(blocks),
         options_(options),
         mode_{options.start == Start::cold},
-        workspace_(workspace) {
+        workspace_(workspace),
+        automatic_size_(automatic_size) {
     for (const Block<T>& block : blocks) {
       assert(block.g.size() == block.m.size());
       assert(block.w.empty() || block.w.size() == block.m.size());
@@ -66,6 +73,7 @@ class Step {
   }
 
   StepInfo operator()(const ProximalPoint& method) {
+    if (method.tau == kAutomaticNumber) return automatic(method);
     return on(method.distance, method.tau, [](const auto& d, double tau, const ScaledNorm& norm) {
       return prox_step(d, tau, norm);
     });
@@ -107,9 +115,36 @@ class Step {
     return clip;
   }
 
+  // tau from the size of the increments, which a step changes where it takes place.
+  StepInfo automatic(const ProximalPoint& method) {
+    if (automatic_size_ == nullptr)
+      throw Error("tau = auto remembers a size from step to step, and there is no place for it.");
+    const AutomaticTau& how = method.automatic;
+    if (std::holds_alternative<L1>(method.distance.variant())) return counted(how);
+    const double before = *automatic_size_;
+    double size = before, tau = 0;
+    StepInfo info = radial([&](const ScaledNorm& norm, bool unbounded) {
+      size = next_size(how, before, norm, unbounded);
+      if (size == 0) return RadialStep{{0, 1}, 0, false};  // nothing to go by: m stays
+      const auto* const huber = std::get_if<Huber>(&method.distance.variant());
+      tau = huber != nullptr ? how.theta : tau_at(how, size);
+      return huber != nullptr ? prox_step(huber_at(*huber, size), tau, norm)
+                              : prox_step(L2{}, tau, norm);
+    });
+    *automatic_size_ = info.size = size;
+    info.tau = tau;
+    return info;
+  }
+
   // Picks the kind of step by the kind of distance.
   template <class RadialFactor>
   StepInfo on(const AnyDistance& distance, double tau, const RadialFactor& factor) {
+    StepInfo info = on_any(distance, tau, factor);
+    info.tau = tau;
+    return info;
+  }
+  template <class RadialFactor>
+  StepInfo on_any(const AnyDistance& distance, double tau, const RadialFactor& factor) {
     return std::visit(
         [&]<class D>(const D& d) {
           if constexpr (std::is_same_v<D, Squared>) {
@@ -117,11 +152,11 @@ class Step {
           } else if constexpr (std::is_same_v<D, L1>) {
             return componentwise(tau);
           } else if constexpr (std::is_same_v<D, L2> || std::is_same_v<D, Huber>) {
-            return radial([&](const ScaledNorm& norm) { return factor(d, tau, norm); });
+            return radial([&](const ScaledNorm& norm, bool) { return factor(d, tau, norm); });
           } else if constexpr (std::is_same_v<D, Lp>) {
             if (d.p() == 1) return componentwise(tau);
             if (d.p() == 2) {
-              return radial([&](const ScaledNorm& norm) { return factor(L2{}, tau, norm); });
+              return radial([&](const ScaledNorm& norm, bool) { return factor(L2{}, tau, norm); });
             }
             return general(distance, d.q(), tau);
           } else {
@@ -143,13 +178,14 @@ class Step {
     return info(done, 1 - step.share, 0);
   }
 
-  // m <- m + f v with a factor that depends on |v|: two passes.
+  // m <- m + f v with a factor that depends on |v|: two passes. factor_of(|v|, whether g has an
+  // infinite component) may be asked twice.
   template <class FactorOf>
   StepInfo radial(const FactorOf& factor_of) {
     if (const Seen seen = short_ ? kernels::measure_short(only_run(), mode_) : Seen{};
         seen.ordinary) {
       const double norm = std::sqrt(seen.squares);
-      const RadialStep step = factor_of(ScaledNorm{norm, 1});
+      const RadialStep step = factor_of(ScaledNorm{norm, 1}, false);
       if (kernels::representable<T>(step.factor)) {
         kernels::relax_short(only_run(), mode_, step.factor.f, true);
         return info(norm, 1 - step.share, step.clipped ? 1 : 0);
@@ -157,7 +193,7 @@ class Step {
     }
     const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, mode_, t); });
     reject_if(seen);
-    const RadialStep step = factor_of(seen.squares.norm());
+    const RadialStep step = factor_of(seen.squares.norm(), seen.inf > 0);
     pass([&](const Run<T>& run, Tally&) { kernels::relax(run, mode_, step.factor, nullptr); },
          true);
     return info(seen, 1 - step.share, step.clipped ? 1 : 0);
@@ -177,6 +213,32 @@ class Step {
       subgradient_ ? kernels::sign(run, mode_, tau, t) : kernels::clamp(run, mode_, tau, t);
     });
     return moved_by(tau, done.squares.norm(), done.moved, done.clipped, done.non_finite());
+  }
+
+  // L1 with tau = auto: what there is to count is counted in the one pass.
+  StepInfo counted(const AutomaticTau& how) {
+    reject_by_scan();
+    const double size = *automatic_size_ > 0 ? *automatic_size_ : first_of_components(how);
+    if (size == 0) {  // nothing to go by: m stays
+      const Totals done = pass([&](const Run<T>& run, Tally& t) {
+        kernels::relax(run, mode_, {0, 1}, &t);
+      });
+      return info(done, 1, 0);
+    }
+    const double tau = tau_at(how, size);
+    const Totals done = pass(
+        [&](const Run<T>& run, Tally& t) { kernels::clamp_and_count(run, mode_, tau, size, t); });
+    StepInfo info = moved_by(tau, done.squares.norm(), done.moved, done.clipped, done.non_finite());
+    *automatic_size_ = info.size = next_size(how, size, done.within, done.moving);
+    info.tau = tau;
+    return info;
+  }
+
+  // Once in a run: memory for the increments is taken and given back.
+  double first_of_components(const AutomaticTau& how) {
+    LargeVector<T> v(size_);
+    each_run([&](const Run<T>& run, std::size_t at) { kernels::increment(run, mode_, &v[at]); });
+    return first_size(how, std::span<T>(v));
   }
 
   // `moved` is the sum of ((m_new - m) move_unit)^2, `clipped` counts components.
@@ -351,6 +413,7 @@ class Step {
   const StepOptions& options_;
   Mode mode_;
   Workspace<T>& workspace_;
+  double* automatic_size_;  // S of tau = auto
   std::size_t size_ = 0;
   bool short_ = false;
   bool subgradient_ = false;
@@ -360,14 +423,14 @@ class Step {
 
 template <Real T>
 StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
-              const StepOptions& options, Workspace<T>& workspace) {
-  Step<T> run(blocks, options, workspace);
+              const StepOptions& options, Workspace<T>& workspace, double* size) {
+  Step<T> run(blocks, options, workspace, size);
   return std::visit(run, method);
 }
 
 template StepInfo step(const OnlineMethod&, std::span<const Block<float>>, const StepOptions&,
-                       Workspace<float>&);
+                       Workspace<float>&, double*);
 template StepInfo step(const OnlineMethod&, std::span<const Block<double>>, const StepOptions&,
-                       Workspace<double>&);
+                       Workspace<double>&, double*);
 
 }  // namespace medgrad

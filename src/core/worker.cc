@@ -22,9 +22,10 @@ OnlineMethod as_online(const NormClip& clip) { return ProximalPoint{L2{}, clip.t
 
 template <Real T>
 void online_step(const OnlineMethod& method, std::span<T> v, std::span<const T> g,
-                 const WorkerOptions& options, Workspace<T>& workspace, std::span<T> sent) {
+                 const WorkerOptions& options, Workspace<T>& workspace, std::span<T> sent,
+                 double* size) {
   const Block<T> block{v, g};
-  step<T>(method, {&block, 1}, {Start::warm, options.non_finite, options.pool}, workspace);
+  step<T>(method, {&block, 1}, {Start::warm, options.non_finite, options.pool}, workspace, size);
   std::ranges::copy(v.first(sent.size()), sent.begin());
 }
 
@@ -137,9 +138,10 @@ std::size_t space_needed(const WorkerMethod& method, std::size_t dimension) {
 
 template <Real T>
 void worker_step(const WorkerMethod& method, std::span<T> v, std::span<const T> g, const Turn& turn,
-                 const WorkerOptions& options, Workspace<T>& workspace, std::span<T> sent) {
+                 const WorkerOptions& options, Workspace<T>& workspace, std::span<T> sent,
+                 double* size) {
   const auto online = [&](const OnlineMethod& m) {
-    online_step(m, v, g, options, workspace, sent);
+    online_step(m, v, g, options, workspace, sent, size);
   };
   std::visit(Overloaded{[&](const SendGradient& m) { online(as_online(m)); },
                         [&](const OnlineMethod& m) { online(m); },
@@ -159,7 +161,8 @@ Workers<T>::Workers(WorkerMethod method, std::size_t n, std::size_t dimension, N
       n_(n),
       d_(dimension),
       non_finite_(non_finite),
-      v_(n * dimension, T{0}) {
+      v_(n * dimension, T{0}),
+      sizes_(n, 0) {
   validate_worker<T>(method_);
   workspace_.reserve(space_needed(method_, d_));
 }
@@ -176,25 +179,34 @@ void Workers<T>::update(const Rows<T>& gradients) {
   check_size(gradients, "gradient");
   for (std::size_t i = 0; i < n_; ++i)
     worker_step<T>(method_, std::span(v_).subspan(i * d_, d_), {gradients.row(i), d_}, {i, steps_},
-                   {non_finite_, pool_}, workspace_);
+                   {non_finite_, pool_}, workspace_, {}, &sizes_[i]);
   ++steps_;
 }
 
 template <Real T>
-void Workers<T>::restore(const Rows<T>& vectors, std::uint64_t steps) {
+void Workers<T>::restore(const Rows<T>& vectors, std::uint64_t steps,
+                         std::span<const double> sizes) {
   check_size(vectors, "vector");
+  if (!sizes.empty() && sizes.size() != n_)
+    throw Error(fmt::format("{} came where there are {}.", counted(sizes.size(), "size"),
+                            counted(n_, "worker")));
+  for (const double size : sizes) check("size", size, range::non_negative);
   for (std::size_t i = 0; i < n_; ++i) reject_non_finite<T>({vectors.row(i), d_});
   for (std::size_t i = 0; i < n_; ++i)
     std::copy_n(vectors.row(i), d_, v_.begin() + static_cast<std::ptrdiff_t>(i * d_));
+  sizes_.assign(n_, 0);
+  std::ranges::copy(sizes, sizes_.begin());
   steps_ = steps;
 }
 
 template void validate_worker<float>(const WorkerMethod&);
 template void validate_worker<double>(const WorkerMethod&);
 template void worker_step(const WorkerMethod&, std::span<float>, std::span<const float>,
-                          const Turn&, const WorkerOptions&, Workspace<float>&, std::span<float>);
+                          const Turn&, const WorkerOptions&, Workspace<float>&, std::span<float>,
+                          double*);
 template void worker_step(const WorkerMethod&, std::span<double>, std::span<const double>,
-                          const Turn&, const WorkerOptions&, Workspace<double>&, std::span<double>);
+                          const Turn&, const WorkerOptions&, Workspace<double>&, std::span<double>,
+                          double*);
 template class Workers<float>;
 template class Workers<double>;
 

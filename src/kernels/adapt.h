@@ -8,6 +8,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#include "kernels/simd.h"
 
 namespace medgrad::kernels {
 
@@ -29,5 +32,38 @@ struct Adapt {
 
 template <class T>
 void adapt(const AdaptRun<T>& run, const Adapt& how);
+
+// The same with a first moment of its own, whose increments are cut at `cut` roots of v, in one
+// pass:
+//
+//     d = clamp(g - m, -b, b),  b = cut sqrt(v) / root_before,  no bound where v = 0
+//     m <- m + share d,   v <- beta2 v + (1 - beta2) (m_before + d)^2,   w as above
+//
+// A NaN in g leaves its m and v as they were.
+template <class T>
+struct CutRun {
+  T* m;
+  const T* g;
+  T* v;
+  T* w;
+  std::size_t n;
+};
+
+struct Cut {
+  Adapt adapt;
+  double share = 0.1;  // 1 - beta1
+  double cut = 3;
+  double root_before = 1;  // sqrt(1 - beta2^(t-1)); 1 before the first step, where v = 0
+};
+
+// What a pass saw; those over further runs add to it.
+struct CutTally {
+  double increment[kLanes] = {};  // (g - m)^2, each at most a quarter of the largest number
+  double taken[kLanes] = {};      // d^2, likewise
+  std::uint64_t clipped = 0, nan = 0, inf = 0;
+};
+
+template <class T>
+void cut_and_adapt(const CutRun<T>& run, const Cut& how, CutTally& tally);
 
 }  // namespace medgrad::kernels

@@ -38,9 +38,9 @@ class Follower {
       if (HWY_UNLIKELY(!hn::AllTrue(d, fine))) break;
       const auto [op, can] = op_of(kNorm ? squares.Sum() : 0.0);
       if (HWY_UNLIKELY(!can)) break;
-      size_t clipped = 0;
+      Counts counts;
       for (size_t k = 0; k < kVectors<T>; ++k)
-        m[k] = hn::Min(hn::Max(op(d, m[k], row[k], v[k], clipped), hn::Neg(max)), max);
+        m[k] = hn::Min(hn::Max(op(d, m[k], row[k], v[k], counts), hn::Neg(max)), max);
     }
     for (size_t k = 0; k < kVectors<T>; ++k) StoreFirst(m[k], d, m_ + k * kN, Count(k));
     return taken;

@@ -53,10 +53,10 @@ class ShortStep {
     const V eta = hn::Set(d, static_cast<T>(run_.eta));
     LaneSquares moved;
     moved.Clear();
-    size_t clipped = 0;
+    Counts counts;
     EachVector([&](size_t i, size_t k, size_t count) HWY_ATTR {
       const V g = LoadFirst(d, run_.g + i, count), m = LoadM(i, count);
-      const V r = hn::Min(hn::Max(op(d, m, g, hn::Sub(g, m), clipped), hn::Neg(max)), max);
+      const V r = hn::Min(hn::Max(op(d, m, g, hn::Sub(g, m), counts), hn::Neg(max)), max);
       if constexpr (kMoves) moved.Add(d, hn::Sub(r, m), k);
       StoreFirst(r, d, run_.m + i, count);
       if (run_.steps()) {
@@ -65,7 +65,7 @@ class ShortStep {
       }
     });
     if constexpr (kMoves) seen.moved = moved.Sum();
-    seen.clipped = clipped;
+    seen.clipped = counts.clipped;
   }
 
   HWY_INLINE V LoadM(size_t i, size_t count) const {

@@ -125,7 +125,7 @@ HWY_INLINE hn::Mask<Tag<double>> InRange(Tag<double> d, hn::Vec<Tag<double>> v) 
                  hn::Or(hn::Ge(a, hn::Set(d, kSmall)), hn::Eq(a, hn::Zero(d))));
 }
 
-// The vector form of each operation. `clipped` counts.
+// The vector form of each operation.
 struct Measure {
   using Scalar = ScalarMeasure;
 };
@@ -134,7 +134,7 @@ struct Relax {
   using Scalar = ScalarRelax;
   T f;
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V m, V g, V v, size_t&) const {
+  HWY_INLINE V operator()(D d, V m, V g, V v, Counts&) const {
     if (f == T{1}) return g;
     const V r = hn::Add(m, hn::Mul(hn::Set(d, f), v));
     if (HWY_LIKELY(f < T{1})) return r;
@@ -149,7 +149,7 @@ struct Mix {
   using Scalar = ScalarMix;
   T keep, f;
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V m, V g, V, size_t&) const {
+  HWY_INLINE V operator()(D d, V m, V g, V, Counts&) const {
     return hn::Add(hn::Mul(hn::Set(d, keep), m), hn::Mul(hn::Set(d, f), g));
   }
 };
@@ -158,11 +158,23 @@ struct Clamp {
   using Scalar = ScalarClamp;
   T tau;
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V m, V g, V, size_t& clipped) const {
+  HWY_INLINE V operator()(D d, V m, V g, V, Counts& counts) const {
     const V t = hn::Set(d, tau);
     const V r = hn::Min(hn::Max(g, hn::Sub(m, t)), hn::Add(m, t));
-    clipped += hn::CountTrue(d, hn::Ne(r, g));
+    counts.clipped += hn::CountTrue(d, hn::Ne(r, g));
     return r;
+  }
+};
+template <class T>
+struct ClampAndCount {
+  using Scalar = ScalarClampAndCount;
+  T tau, size;
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V m, V g, V v, Counts& counts) const {
+    const auto moving = hn::Ne(v, hn::Zero(d));
+    counts.moving += hn::CountTrue(d, moving);
+    counts.within += hn::CountTrue(d, hn::And(moving, hn::Le(hn::Abs(v), hn::Set(d, size))));
+    return Clamp<T>{tau}(d, m, g, v, counts);
   }
 };
 template <class T>
@@ -170,9 +182,9 @@ struct Sign {
   using Scalar = ScalarSign;
   T tau;
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V m, V, V v, size_t& clipped) const {
+  HWY_INLINE V operator()(D d, V m, V, V v, Counts& counts) const {
     const V t = hn::Set(d, tau);
-    clipped += hn::CountTrue(d, hn::Gt(hn::Abs(v), t));
+    counts.clipped += hn::CountTrue(d, hn::Gt(hn::Abs(v), t));
     const auto still = hn::Eq(v, hn::Zero(d));
     return hn::Add(m, hn::IfThenZeroElse(still, hn::CopySign(t, v)));
   }
@@ -181,7 +193,7 @@ struct Sign {
 // What a pass accumulates in registers; it must not escape into memory before the pass ends.
 struct Sums {
   LaneSquares squares, moved;
-  size_t clipped;
+  Counts counts;
 };
 
 }  // namespace medgrad::kernels::HWY_NAMESPACE

@@ -111,7 +111,7 @@ class Pass {
       if constexpr (kMeasures) sums.squares.Add(d, v[k], k);
       if constexpr (kWrites) {
         const V max = hn::Set(d, std::numeric_limits<T>::max());
-        const V r = hn::Min(hn::Max(op(d, m[k], g[k], v[k], sums.clipped), hn::Neg(max)), max);
+        const V r = hn::Min(hn::Max(op(d, m[k], g[k], v[k], sums.counts), hn::Neg(max)), max);
         if constexpr (kMoves) sums.moved.Add(d, hn::Sub(r, m[k]), k);
         hn::StoreU(r, d, pm + k * kN);
         if (constants.steps) {
@@ -152,12 +152,12 @@ class Pass {
   HWY_INLINE void Resume(Sums& sums) const {
     if constexpr (kMeasures) sums.squares.Load(tally_.increment.mid);
     if constexpr (kMoves) sums.moved.Load(tally_.moved);
-    sums.clipped = 0;
+    sums.counts = {};
   }
   HWY_INLINE void Keep(const Sums& sums) {
     if constexpr (kMeasures) sums.squares.Store(tally_.increment.mid);
     if constexpr (kMoves) sums.moved.Store(tally_.moved);
-    tally_.clipped += sums.clipped;
+    sums.counts.add_to(tally_);
   }
 
   Op op_;
@@ -188,6 +188,12 @@ void MixRun(const Run<T>& run, Mode mode, double keep, Factor factor, Tally& tal
 template <class T>
 void ClampRun(const Run<T>& run, Mode mode, double tau, Tally& tally) {
   Pass<true, true, T, Clamp<T>>({static_cast<T>(tau)}, {tau}, mode, tally).Over(run);
+}
+template <class T>
+void ClampAndCountRun(const Run<T>& run, Mode mode, double tau, double size, Tally& tally) {
+  Pass<true, true, T, ClampAndCount<T>>({static_cast<T>(tau), static_cast<T>(size)}, {tau, size},
+                                        mode, tally)
+      .Over(run);
 }
 template <class T>
 void SignRun(const Run<T>& run, Mode mode, double tau, Tally& tally) {
@@ -224,6 +230,12 @@ void MixF32(const Run<float>& r, Mode m, double k, Factor f, Tally& t) { MixRun(
 void MixF64(const Run<double>& r, Mode m, double k, Factor f, Tally& t) { MixRun(r, m, k, f, t); }
 void ClampF32(const Run<float>& r, Mode m, double tau, Tally& t) { ClampRun(r, m, tau, t); }
 void ClampF64(const Run<double>& r, Mode m, double tau, Tally& t) { ClampRun(r, m, tau, t); }
+void ClampAndCountF32(const Run<float>& r, Mode m, double tau, double size, Tally& t) {
+  ClampAndCountRun(r, m, tau, size, t);
+}
+void ClampAndCountF64(const Run<double>& r, Mode m, double tau, double size, Tally& t) {
+  ClampAndCountRun(r, m, tau, size, t);
+}
 void SignF32(const Run<float>& r, Mode m, double tau, Tally& t) { SignRun(r, m, tau, t); }
 void SignF64(const Run<double>& r, Mode m, double tau, Tally& t) { SignRun(r, m, tau, t); }
 size_t FirstNonFiniteF32(const float* x, size_t n) { return FirstNonFinite(x, n); }
@@ -243,6 +255,8 @@ HWY_EXPORT(MixF32);
 HWY_EXPORT(MixF64);
 HWY_EXPORT(ClampF32);
 HWY_EXPORT(ClampF64);
+HWY_EXPORT(ClampAndCountF32);
+HWY_EXPORT(ClampAndCountF64);
 HWY_EXPORT(SignF32);
 HWY_EXPORT(SignF64);
 HWY_EXPORT(FirstNonFiniteF32);
@@ -315,6 +329,19 @@ void clamp(const Run<T>& run, Mode mode, double tau, Tally& tally) {
 }
 
 template <class T>
+void clamp_and_count(const Run<T>& run, Mode mode, double tau, double size, Tally& tally) {
+  simd_ready();
+  const auto rounded = static_cast<double>(static_cast<T>(finite<T>(size)));
+  if (!ordinary_tau<T>(tau)) {
+    scalar_run(run, mode, ScalarClampAndCount{tau, rounded}, true, tally, move_unit<T>(tau));
+  } else if constexpr (std::is_same_v<T, float>) {
+    HWY_DYNAMIC_DISPATCH(ClampAndCountF32)(run, mode, tau, rounded, tally);
+  } else {
+    HWY_DYNAMIC_DISPATCH(ClampAndCountF64)(run, mode, tau, rounded, tally);
+  }
+}
+
+template <class T>
 void sign(const Run<T>& run, Mode mode, double tau, Tally& tally) {
   simd_ready();
   if (!ordinary_tau<T>(tau)) {
@@ -363,6 +390,8 @@ template void mix(const Run<float>&, Mode, double, Factor, Tally&);
 template void mix(const Run<double>&, Mode, double, Factor, Tally&);
 template void clamp(const Run<float>&, Mode, double, Tally&);
 template void clamp(const Run<double>&, Mode, double, Tally&);
+template void clamp_and_count(const Run<float>&, Mode, double, double, Tally&);
+template void clamp_and_count(const Run<double>&, Mode, double, double, Tally&);
 template void sign(const Run<float>&, Mode, double, Tally&);
 template void sign(const Run<double>&, Mode, double, Tally&);
 template void increment(const Run<float>&, Mode, float*);

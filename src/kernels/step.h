@@ -42,6 +42,7 @@ struct Tally {
   SquareLanes increment;      // v^2
   double moved[kLanes] = {};  // ((m_new - m) move_unit)^2, by clamp and sign only
   std::uint64_t clipped = 0;  // components whose increment was cut, by clamp and sign only
+  std::uint64_t within = 0, moving = 0;  // those with 0 < |v| <= size and 0 < |v|, where asked for
   std::uint64_t nan = 0, inf = 0;
 };
 
@@ -86,6 +87,10 @@ void mix(const Run<T>& run, Mode mode, double keep, Factor factor, Tally& tally)
 // m <- min(max(g, m - tau), m + tau): the projection of g onto the box around m.
 template <class T>
 void clamp(const Run<T>& run, Mode mode, double tau, Tally& tally);
+
+// The same, and counts which increments are within `size`, rounded to the element type.
+template <class T>
+void clamp_and_count(const Run<T>& run, Mode mode, double tau, double size, Tally& tally);
 
 // m <- m + tau sign(v).
 template <class T>

@@ -17,16 +17,26 @@ template <class T>
   return std::clamp(x, -kMax, kMax);
 }
 
+// What operations count, one component or many at a time.
+struct Counts {
+  std::size_t clipped = 0, within = 0, moving = 0;
+  void add_to(Tally& tally) const {
+    tally.clipped += clipped;
+    tally.within += within;
+    tally.moving += moving;
+  }
+};
+
 // One component of each operation: the new m from m, a finite g and the operation's constants.
 struct ScalarMeasure {
   static constexpr bool kMoves = false;
-  [[nodiscard]] double operator()(double m, double, bool&) const { return m; }
+  [[nodiscard]] double operator()(double m, double, Counts&) const { return m; }
 };
 
 struct ScalarRelax {
   static constexpr bool kMoves = false;
   Factor factor;
-  [[nodiscard]] double operator()(double m, double g, bool&) const {
+  [[nodiscard]] double operator()(double m, double g, Counts&) const {
     const double f = factor.f, s = factor.s;
     if (f == 1 && s == 1) return g;
     // A large s comes with small increments, of vectors that may be large: those would overflow
@@ -43,7 +53,7 @@ struct ScalarMix {
   static constexpr bool kMoves = false;
   double keep;
   Factor factor;
-  [[nodiscard]] double operator()(double m, double g, bool&) const {
+  [[nodiscard]] double operator()(double m, double g, Counts&) const {
     return keep * m + factor.times(g);
   }
 };
@@ -51,18 +61,28 @@ struct ScalarMix {
 struct ScalarClamp {
   static constexpr bool kMoves = true;
   double tau;
-  [[nodiscard]] double operator()(double m, double g, bool& clipped) const {
+  [[nodiscard]] double operator()(double m, double g, Counts& counts) const {
     const double r = std::min(std::max(g, m - tau), m + tau);
-    clipped = r != g;
+    counts.clipped += r != g ? 1 : 0;
     return r;
+  }
+};
+
+struct ScalarClampAndCount {
+  static constexpr bool kMoves = true;
+  double tau, size;
+  [[nodiscard]] double operator()(double m, double g, Counts& counts) const {
+    counts.moving += g != m ? 1 : 0;
+    counts.within += g != m && std::fabs(g - m) <= size ? 1 : 0;
+    return ScalarClamp{tau}(m, g, counts);
   }
 };
 
 struct ScalarSign {
   static constexpr bool kMoves = true;
   double tau;
-  [[nodiscard]] double operator()(double m, double g, bool& clipped) const {
-    clipped = std::fabs(g - m) > tau;
+  [[nodiscard]] double operator()(double m, double g, Counts& counts) const {
+    counts.clipped += std::fabs(g - m) > tau ? 1 : 0;
     return g == m ? m : m + std::copysign(tau, g - m);
   }
 };
@@ -94,9 +114,9 @@ void scalar_block(const Run<T>& run, Mode mode, const Op& op, bool measures, boo
     } else {
       tally.inf += std::isinf(raw) ? 1 : 0;
       const double g = finite<T>(raw);
-      bool clipped = false;
-      r = finite<T>(op(m, g, clipped));
-      tally.clipped += clipped ? 1 : 0;
+      Counts counts;
+      r = finite<T>(op(m, g, counts));
+      counts.add_to(tally);
       if (measures) tally.increment.add_difference(lane, g, m);
       if constexpr (Op::kMoves) {
         const double moved = (static_cast<double>(static_cast<T>(r)) - m) * unit;

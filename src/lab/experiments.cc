@@ -24,7 +24,9 @@ const Catalogue& synthetic_catalogue() {
                    {"huber-ablation", huber_findings},
                    {"rates", rates_findings},
                    {"byzantine", byzantine_findings},
-                   {"centered-clipping", centered_clipping_findings}}};
+                   {"centered-clipping", centered_clipping_findings},
+                   {"scale", scale_findings},
+                   {"corrupted", corrupted_findings}}};
   return catalogue;
 }
 

@@ -51,5 +51,8 @@ void rates_findings(const Experiment& experiment, Results& results);
 // median.
 void byzantine_findings(const Experiment& experiment, Results& results);
 void centered_clipping_findings(const Experiment& experiment, Results& results);
+// tau = auto: losses of any scale, and steps with a wrong gradient.
+void scale_findings(const Experiment& experiment, Results& results);
+void corrupted_findings(const Experiment& experiment, Results& results);
 
 }  // namespace medgrad::lab

@@ -155,7 +155,8 @@ template <class Made>
 [[nodiscard]] Made read_entry(Reader& reader, const Entry<Made>& entry) {
   ParameterValues values;
   for (const Parameter& parameter : entry.parameters)
-    values.emplace(parameter.name, reader.number(parameter));
+    if (reader.any(parameter.name) != nullptr || parameter.required())
+      values.emplace(parameter.name, reader.number(parameter));
   return reader.located(reader.node(), [&] { return entry.make(values); });
 }
 

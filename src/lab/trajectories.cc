@@ -45,7 +45,10 @@ void read_method(const Node& node, const std::string& file, const Schedule& eta,
     ParameterValues values;
     for (const Parameter& parameter : entry.parameters) {
       const Node* given = reader.any(parameter.name);
-      if (parameter.name == "tau" && given != nullptr &&
+      if (given == nullptr && !parameter.required()) continue;
+      const bool automatic = parameter.range.automatic && given != nullptr &&
+                             given->text() != nullptr && *given->text() == "auto";
+      if (parameter.name == "tau" && given != nullptr && !automatic &&
           (given->object() != nullptr || given->text() != nullptr)) {
         method.tau = read_valued(reader, "tau", {});
         reader.located(*given, [&] { parameter.check(method.tau->value); });
@@ -215,6 +218,17 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
     reader.fail(point.node.find("w0") != nullptr ? *point.node.find("w0") : point.node,
                 fmt::format("the objective is not finite where every component of w is {} (w0).",
                             to_text(AxisValue(problem.start))));
+  problem.scale = reader.number("scale", 1);
+  if (!range::positive.contains(problem.scale))
+    reader.fail(*point.node.find("scale"), "'scale' must be positive and finite.");
+  if (const Node* given = reader.any("corrupted")) {
+    Reader corrupted(*given, file, "'corrupted'");
+    problem.bad_share = corrupted.number("share");
+    problem.bad_factor = corrupted.number("factor", problem.bad_factor);
+    corrupted.finish();
+    if (!range::share.contains(problem.bad_share) || !std::isfinite(problem.bad_factor))
+      reader.fail(*given, "'share' must be from 0 to 1, and 'factor' finite.");
+  }
   problem.steps = reader.whole("steps", 1000, 1, kMaxSteps);
   problem.divergence = reader.number("divergence", 1e12);
   if (!(problem.divergence > 0))

@@ -18,9 +18,11 @@ namespace {
 constexpr double kLeastTau = std::numeric_limits<double>::min();  // schedules may run off to 0
 constexpr std::size_t kChunk = 128;  // steps whose noise is made at once: some 10 kB per gradient
 
-// Streams of a run: for the noise of every gradient of a step, for its batch, and for the target.
+// Streams of a run: for the noise of every gradient of a step, for its batch, for the target, and
+// for which steps are bad.
 constexpr std::uint64_t kStreams = 1 << 16;
 constexpr std::uint64_t kTargetStream = kStreams - 1, kBatchStreams = kStreams / 2;
+constexpr std::uint64_t kBadStream = kStreams - 2;
 
 double squared_norm(std::span<const double> x) {
   double sum = 0;
@@ -50,8 +52,10 @@ double excess(const NoiseModel& noise, double delta) {
 // What is drawn for a chunk of steps, for all methods alike.
 struct Draws {
   std::size_t samples, chunk, d;
+  bool corrupts;
   std::vector<double> noise;           // samples x chunk x d; empty without noise
   std::vector<std::uint32_t> batches;  // samples x chunk x batch; empty without batches
+  std::vector<double> chance;          // chunk: a step is bad where this is below its share
 
   [[nodiscard]] std::span<const std::uint32_t> batch(std::size_t i, std::size_t k,
                                                      std::size_t size) const {
@@ -61,6 +65,8 @@ struct Draws {
   void draw(const Problem& problem, std::uint64_t seed, std::uint64_t run, std::size_t first,
             std::size_t count) {
     const std::uint64_t streams = run * kStreams;
+    if (corrupts)
+      Philox(seed, streams + kBadStream).fill_uniform(std::span(chance).first(count), first);
     std::vector<double> u;
     for (std::size_t i = 0; i < samples; ++i) {
       if (problem.noise) {
@@ -119,7 +125,8 @@ class Walk {
       const Rows<double> rows =
           ready ? Rows<double>(draws.noise.data() + k * d, optimizer_.samples(), d, draws.chunk * d)
                 : gradients(draws, k);
-      optimizer_.step(w_, moves_ ? method_.eta.at(t, problem_.steps) : 0, rows);
+      const double eta = moves_ ? method_.eta.at(t, problem_.steps) : 0;
+      optimizer_.step(w_, eta / problem_.scale, rows);
       if (moves_ && !(squared_norm(w_) < std::numeric_limits<double>::max())) diverged_ = true;
       after_step();
     }
@@ -158,6 +165,8 @@ class Walk {
     const std::size_t d = w_.size(), n = optimizer_.samples();
     const double factor =
         problem_.state_dependent ? StateDependent::factor(std::span<const double>(w_)) : 1;
+    const bool bad = draws.chance[k] < problem_.bad_share;
+    const double scale = problem_.scale * (bad ? problem_.bad_factor : 1);
     if (problem_.batch == 0) gradient(objective_, w_, gradient_);
     for (std::size_t i = 0; i < n; ++i) {
       if (problem_.batch > 0)
@@ -165,9 +174,12 @@ class Walk {
                  gradient_);
       const std::span<double> g = std::span(gradients_).subspan(i * d, d);
       std::ranges::copy(gradient_, g.begin());
-      if (draws.noise.empty()) continue;
-      const double* xi = draws.noise.data() + (i * draws.chunk + k) * d;
-      for (std::size_t j = 0; j < d; ++j) g[j] += factor * xi[j];
+      if (!draws.noise.empty()) {
+        const double* xi = draws.noise.data() + (i * draws.chunk + k) * d;
+        for (std::size_t j = 0; j < d; ++j) g[j] += factor * xi[j];
+      }
+      if (scale == 1) continue;
+      for (double& x : g) x *= scale;
     }
     return {gradients_.data(), n, d};
   }
@@ -187,7 +199,7 @@ class Walk {
   void after_step() {
     if (average_m_.empty()) return;
     const std::span<const double> m = optimizer_.estimate();
-    for (std::size_t j = 0; j < m.size(); ++j) average_m_[j] += m[j];
+    for (std::size_t j = 0; j < m.size(); ++j) average_m_[j] += m[j] / problem_.scale;
   }
 
   void record(std::size_t t) {
@@ -222,7 +234,7 @@ class Walk {
         const std::span<const double> m = optimizer_.estimate();
         double error = 0, size = 0;
         for (std::size_t j = 0; j < m.size(); ++j) {
-          error = std::hypot(error, m[j] - gradient_[j]);
+          error = std::hypot(error, m[j] / problem_.scale - gradient_[j]);
           size = std::hypot(size, gradient_[j]);
         }
         return error == 0 ? 0 : error / size;
@@ -286,7 +298,8 @@ std::vector<double> run_trajectories(std::span<const Problem* const> problems, s
   bool ready = first_problem.noise.has_value();
   for (const Problem* problem : problems) {
     const bool fixed = std::holds_alternative<FixedTarget>(problem->objective);
-    ready = ready && fixed && !problem->state_dependent;
+    ready = ready && fixed && !problem->state_dependent && problem->scale == 1 &&
+            problem->bad_share == 0;
     steps = std::max(steps, problem->steps);
     for (const MethodCase& method : problem->methods) {
       walks.emplace_back(*problem, fixed ? drawn : problem->objective, method);
@@ -294,8 +307,15 @@ std::vector<double> run_trajectories(std::span<const Problem* const> problems, s
     }
   }
   const std::size_t chunk = std::min(kChunk, steps);
-  Draws draws{samples, chunk, d, std::vector<double>(first_problem.noise ? samples * chunk * d : 0),
-              std::vector<std::uint32_t>(samples * chunk * first_problem.batch)};
+  const bool corrupts =
+      std::ranges::any_of(problems, [](const Problem* problem) { return problem->bad_share > 0; });
+  Draws draws{samples,
+              chunk,
+              d,
+              corrupts,
+              std::vector<double>(first_problem.noise ? samples * chunk * d : 0),
+              std::vector<std::uint32_t>(samples * chunk * first_problem.batch),
+              std::vector<double>(chunk, 1)};
   for (std::size_t first = 0; first < steps; first += chunk) {
     const std::size_t count = std::min(chunk, steps - first);
     draws.draw(first_problem, seed, run, first, count);

@@ -48,6 +48,9 @@ struct Problem {
   bool state_dependent = false;          // noise times sqrt(1 + |w|^2)
   std::size_t batch = 0;                 // rows of a Regression per gradient; 0: all
   double start = 1;                      // every component of w_0
+  double scale = 1;      // gradients are multiplied by it, and learning rates divided
+  double bad_share = 0;  // of steps whose gradients are multiplied by bad_factor instead
+  double bad_factor = -100;
   std::size_t steps = 1000;
   std::vector<Metric> metrics = {};
   std::vector<std::size_t> recorded = {};  // steps, ascending, the last one being `steps`

@@ -21,7 +21,8 @@ std::string label_of(std::string_view name, std::string_view given) {
       {"sgd", "SGD"},
       {"huber", "Huber"},
       {"sign-sgd", "sign-SGD"},
-      {"median-adam", "MedianAdam"}};
+      {"median-adam", "MedianAdam"},
+      {"cclip-adam", "CClip-Adam"}};
   for (const auto& [key, label] : labels)
     if (key == name) return std::string(label);
   return std::string(given);
@@ -55,8 +56,12 @@ Method parse_method(std::string_view word) {
                : entry.name == "clipped-mean" ? "clipped-sgd"
                                               : std::string(entry.name);
   method.line = entry.name;
-  for (const auto& [key, value] : complete(entry.name, entry.parameters, values))
-    method.line += fmt::format(" {}={}", key, number(value));
+  const ParameterValues all = complete(entry.name, entry.parameters, values);
+  for (const auto& [key, value] : all) {
+    const Parameter& parameter = *entry.find(key);
+    if (!applies(parameter, all)) continue;
+    method.line += fmt::format(" {}={}", key, value == kAutomaticNumber ? "auto" : number(value));
+  }
   return method;
 }
 

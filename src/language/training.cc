@@ -42,6 +42,7 @@ StepInfo info_of(const std::vector<libtorch::ScopeReport>& scopes) {
     moved = std::hypot(moved, (1 - one.info.effective_beta) * norm);
     all.clipped_share += one.info.clipped_share / static_cast<double>(scopes.size());
     all.non_finite += one.info.non_finite;
+    all.tau = std::max(all.tau, one.info.tau);
   }
   all.effective_beta = all.increment_norm > 0 ? 1 - moved / all.increment_norm : 0;
   return all;
@@ -239,7 +240,7 @@ class Run {
          {"epoch", position_.epoch},
          {"loss", loss},
          {"lr", options.settings().lr},
-         {"tau", options.tau()},
+         {"tau", info.tau},
          {"increment_norm", json_number(info.increment_norm)},
          {"effective_beta", info.effective_beta},
          {"clipped_share", info.clipped_share},

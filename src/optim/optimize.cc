@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/adapt.h"
+#include "kernels/step.h"
 #include "medgrad/error.h"
 #include "medgrad/thread_pool.h"
 
@@ -59,7 +60,12 @@ void validate(const GradientMethod& method) {
     validate_worker<double>(workers->worker);
     validate(workers->rule, workers->n);
   } else {
-    validate<double>(std::get<AdaptiveGradient>(method).first);
+    const auto& adaptive = std::get<AdaptiveGradient>(method);
+    validate<double>(adaptive.first);
+    const auto* const momentum = std::get_if<ProximalPoint>(&adaptive.first);
+    if (adaptive.cuts() &&
+        (momentum == nullptr || !std::holds_alternative<Squared>(momentum->distance.variant())))
+      throw Error("cut", number(adaptive.cut), "that goes with momentum as first moment alone");
   }
 }
 
@@ -77,7 +83,12 @@ Optimizer::Optimizer(GradientMethod method, std::size_t dimension) : method_(std
     if (!std::holds_alternative<SendGradient>(workers->worker))
       workers_.emplace(workers->worker, workers->n, dimension, NonFinite::robust);
   } else {
-    online_.emplace(std::get<AdaptiveGradient>(method_).first, dimension, warm);
+    const auto& adaptive = std::get<AdaptiveGradient>(method_);
+    if (adaptive.cuts()) {
+      m_.assign(dimension, 0);
+    } else {
+      online_.emplace(adaptive.first, dimension, warm);
+    }
     v_.assign(dimension, 0);
   }
 }
@@ -151,38 +162,121 @@ void Optimizer::approach(const SampleGradient& method, const Rows<double>& gradi
 
 void Optimizer::adapt(const AdaptiveGradient& method, std::span<double> w, double eta,
                       std::span<const double> g) {
+  if (method.cuts()) {
+    const CutBlock<double> block{m_, g, v_, w, steps_, eta};
+    cut_adaptive_step<double>(method, {&block, 1}, {.non_finite = NonFinite::robust});
+    return;
+  }
   online_->update(g);
   const AdaptiveBlock<double> block{online_->estimate(), g, v_, w, eta};
   adaptive_step<double>(method, steps_, {&block, 1});
 }
 
-template <Real T>
-void adaptive_step(const AdaptiveGradient& method, std::uint64_t t,
-                   std::span<const AdaptiveBlock<T>> blocks, ThreadPool* pool) {
-  const double now = static_cast<double>(t);
-  const double first = 1 - std::pow(method.beta1, now), second = 1 - std::pow(method.beta2, now);
+namespace {
+
+template <class B>
+std::size_t length_of(std::span<const B> blocks) {
   std::size_t total = 0;
-  for (const auto& block : blocks) total += block.w.size();
-  const Chunks chunks = chunks_for(total);
+  for (const B& block : blocks) total += block.w.size();
+  return total;
+}
+
+// use(chunk, block, at, n, place) for the pieces of blocks, cut into chunks of their concatenation:
+// n components from `at` on in the block, and from `place` on in all of them.
+template <class B, class Use>
+void for_each_piece(std::span<const B> blocks, ThreadPool* pool, const Use& use) {
+  const Chunks chunks = chunks_for(length_of(blocks));
   for_each(pool, chunks.count, [&](std::size_t c) {
     std::size_t start = 0;
-    for (const AdaptiveBlock<T>& block : blocks) {
+    for (const B& block : blocks) {
       const std::size_t n = block.w.size();
       const std::size_t from = std::max(chunks.begin(c), start),
                         to = std::min(chunks.end(c), start + n);
-      if (from < to) {
-        const std::size_t at = from - start;
-        kernels::adapt<T>({block.m.data() + at, block.g.data() + at, block.v.data() + at,
-                           block.w.data() + at, to - from},
-                          {method.beta2, method.epsilon, block.eta / first, std::sqrt(second),
-                           block.shrink, block.decay});
-      }
+      if (from < to) use(c, block, from - start, to - from, from);
       start += n;
       if (start >= chunks.end(c)) break;
     }
   });
 }
 
+// The t-th step of a block; `first` and `root` correct the bias of the moments.
+class AdaptAt {
+ public:
+  AdaptAt(const AdaptiveGradient& method, std::uint64_t t)
+      : method_(method),
+        first_(1 - std::pow(method.beta1, static_cast<double>(t))),
+        root_(std::sqrt(1 - std::pow(method.beta2, static_cast<double>(t)))) {}
+  template <class B>
+  [[nodiscard]] kernels::Adapt of(const B& block) const {
+    return {method_.beta2, method_.epsilon, block.eta / first_, root_, block.shrink, block.decay};
+  }
+
+ private:
+  const AdaptiveGradient& method_;
+  double first_, root_;
+};
+
+}  // namespace
+
+template <Real T>
+void adaptive_step(const AdaptiveGradient& method, std::uint64_t t,
+                   std::span<const AdaptiveBlock<T>> blocks, ThreadPool* pool) {
+  const AdaptAt adapt(method, t);
+  for_each_piece(
+      blocks, pool,
+      [&](std::size_t, const AdaptiveBlock<T>& block, std::size_t at, std::size_t n, std::size_t) {
+        kernels::adapt<T>(
+            {block.m.data() + at, block.g.data() + at, block.v.data() + at, block.w.data() + at, n},
+            adapt.of(block));
+      });
+}
+
+template <Real T>
+StepInfo cut_adaptive_step(const AdaptiveGradient& method, std::span<const CutBlock<T>> blocks,
+                           const StepOptions& options) {
+  if (options.non_finite == NonFinite::reject) {
+    for_each_piece(blocks, options.pool,
+                   [&](std::size_t, const CutBlock<T>& block, std::size_t at, std::size_t n,
+                       std::size_t place) {
+                     const auto refuse = [&](const T* x) {
+                       const std::size_t bad = kernels::first_non_finite(x, n);
+                       if (bad < n) throw NonFiniteInput("a component is not finite.", place + bad);
+                     };
+                     refuse(block.g.data() + at);
+                     if (block.decay != 0) refuse(block.w.data() + at);
+                   });
+  }
+  const double share = 1 - method.beta1;
+  const std::size_t total = length_of(blocks);
+  std::vector<kernels::CutTally> tallies(chunks_for(total).count);
+  for_each_piece(
+      blocks, options.pool,
+      [&](std::size_t c, const CutBlock<T>& block, std::size_t at, std::size_t n, std::size_t) {
+        const double before =
+            block.t > 1 ? 1 - std::pow(method.beta2, static_cast<double>(block.t - 1)) : 1;
+        kernels::cut_and_adapt<T>(
+            {block.m.data() + at, block.g.data() + at, block.v.data() + at, block.w.data() + at, n},
+            {AdaptAt(method, block.t).of(block), share, method.cut, std::sqrt(before)}, tallies[c]);
+      });
+  double increment = 0, taken = 0;
+  StepInfo info;
+  std::uint64_t clipped = 0;
+  for (const kernels::CutTally& tally : tallies) {
+    increment += kernels::sum_lanes(tally.increment);
+    taken += kernels::sum_lanes(tally.taken);
+    clipped += tally.clipped;
+    info.non_finite += static_cast<std::size_t>(tally.nan + tally.inf);
+  }
+  info.increment_norm = std::sqrt(increment);
+  info.effective_beta = increment > 0 ? 1 - share * std::sqrt(taken) / info.increment_norm : 0;
+  info.clipped_share = total == 0 ? 0 : static_cast<double>(clipped) / static_cast<double>(total);
+  return info;
+}
+
+template StepInfo cut_adaptive_step(const AdaptiveGradient&, std::span<const CutBlock<float>>,
+                                    const StepOptions&);
+template StepInfo cut_adaptive_step(const AdaptiveGradient&, std::span<const CutBlock<double>>,
+                                    const StepOptions&);
 template void adaptive_step(const AdaptiveGradient&, std::uint64_t,
                             std::span<const AdaptiveBlock<float>>, ThreadPool*);
 template void adaptive_step(const AdaptiveGradient&, std::uint64_t,

@@ -75,6 +75,7 @@ Entry<GradientMethod> sample_entry(const Entry<Rule>& from) {
   append(entry.parameters, parameters_of(SampleGradient{}));
   Parameter inexact_tau = parameter_of(parameters_of(ProximalPoint{}), "tau");
   inexact_tau.name = "inexact-tau";
+  inexact_tau.range = range::positive;
   inexact_tau.meaning = "step size of those passes";
   entry.parameters.push_back(inexact_tau);
   entry.build = [build = from.build](const ParameterValues& v) -> GradientMethod {
@@ -106,7 +107,7 @@ Entry<GradientMethod> worker_entry(std::string_view name) {
       {}};
   const auto add = [&](const std::vector<Parameter>& parameters, const ParameterValues& known) {
     for (const Parameter& one : parameters)
-      if (entry.find(one.name) == nullptr && !known.contains(one.name))
+      if (entry.find(one.name) == nullptr && !known.contains(one.name) && applies(one, known))
         entry.parameters.push_back(one);
   };
   add(worker.parameters, given);
@@ -115,7 +116,8 @@ Entry<GradientMethod> worker_entry(std::string_view name) {
   entry.build = [&worker, &rule, given](const ParameterValues& v) -> GradientMethod {
     const auto own_of = [&](const std::vector<Parameter>& parameters, ParameterValues values) {
       for (const Parameter& one : parameters)
-        if (const auto found = v.find(one.name); found != v.end()) values.emplace(*found);
+        if (const auto found = v.find(one.name); found != v.end() && applies(one, v))
+          values.emplace(*found);
       return values;
     };
     return with_values(WorkerGradient{worker.make(own_of(worker.parameters, given)),
@@ -140,6 +142,7 @@ Entry<GradientMethod> cold_entry(const About& about) {
 
 Entry<GradientMethod> adam_entry() {
   std::vector<Parameter> parameters = parameters_of(adam());
+  parameters.pop_back();  // with a cut it is median-adam
   // The first moment is momentum with tau = 1/beta1 - 1, which needs a beta1 above 0.
   parameters.front().range.min_open = true;
   return {"adam",
@@ -153,18 +156,35 @@ Entry<GradientMethod> adam_entry() {
 }
 
 Entry<GradientMethod> median_adam_entry() {
-  const AdaptiveGradient prototype = median_adam();
-  Parameter tau = *find_online_method("cclip").find("tau");
-  tau.fallback = tau_of(prototype.first);
-  std::vector<Parameter> parameters = parameters_of(prototype);
-  parameters.front() = tau;  // instead of beta1: a median has no bias to correct
-  return {"median-adam",
+  std::vector<Parameter> parameters = parameters_of(median_adam());
+  parameters.front().range.min_open = true;  // as adam's
+  return {
+      "median-adam",
+      {},
+      "m <- m + (1-beta1) clamp(g - m, -b, b), b = cut sqrt v, v from what was not cut, step as "
+      "in adam",
+      "Adam with increments cut in its own metric: no scale to tune (ours, not the paper's)",
+      std::move(parameters),
+      [](const ParameterValues& v) -> GradientMethod {
+        return with_values(median_adam(3, v.find("beta1")->second), v);
+      }};
+}
+
+Entry<GradientMethod> cclip_adam_entry() {
+  const AdaptiveGradient prototype = cclip_adam();
+  const Entry<OnlineMethod>& cclip = find_online_method("cclip");
+  std::vector<Parameter> parameters = cclip.parameters;
+  std::ranges::find(parameters, "tau", &Parameter::name)->fallback = tau_of(prototype.first);
+  // No beta1: a median has no bias to correct.
+  for (const Parameter& one : parameters_of(prototype))
+    if (one.name == "beta2" || one.name == "epsilon") parameters.push_back(one);
+  return {"cclip-adam",
           {},
           "m <- m + clamp(g - m, -tau, tau), v and the step as in adam",
           "Adam whose first moment tracks the componentwise median (ours, not the paper's)",
           std::move(parameters),
-          [](const ParameterValues& v) -> GradientMethod {
-            return with_values(median_adam(v.find("tau")->second), v);
+          [build = cclip.build](const ParameterValues& v) -> GradientMethod {
+            return with_values(cclip_adam(std::get<ProximalPoint>(build(v))), v);
           }};
 }
 
@@ -184,7 +204,8 @@ std::vector<Entry<GradientMethod>> make_optimizers() {
                       "only the direction of the gradient",
                       {"normalised-sgd"}}),
       adam_entry(),
-      median_adam_entry()};
+      median_adam_entry(),
+      cclip_adam_entry()};
   for (const auto& method : online_methods()) entries.push_back(online_entry(method));
   for (const auto& rule : rules()) entries.push_back(sample_entry(rule));
   return entries;
@@ -194,7 +215,13 @@ std::vector<Entry<GradientMethod>> make_optimizers() {
 
 AdaptiveGradient adam(double beta1) { return {ProximalPoint{Squared{}, 1 / beta1 - 1}, beta1}; }
 
-AdaptiveGradient median_adam(double tau) { return {ProximalPoint{L1{}, tau}, 0}; }
+AdaptiveGradient median_adam(double cut, double beta1) {
+  AdaptiveGradient method = adam(beta1);
+  method.cut = cut;
+  return method;
+}
+
+AdaptiveGradient cclip_adam(const ProximalPoint& first) { return {first, 0}; }
 
 std::span<const Entry<GradientMethod>> optimizers() {
   static const std::vector<Entry<GradientMethod>> entries = make_optimizers();

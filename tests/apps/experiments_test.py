@@ -89,7 +89,7 @@ class OwnExperiments(ExperimentsTest):
         self.assertIn("elliptical", noises)
         noises = [{"name": name, **({"alpha": 1.5} if name in ("stable", "elliptical") else {})} for name in noises]
         methods = [{"name": name} for name in ("sgd", "sgd-m", "vclip", "cclip", "huber", "clipped-sgd", "sign-sgd",
-                                               "normalized-sgd", "adam", "median-adam", "smgd-l1", "smgd-l2",
+                                               "normalized-sgd", "adam", "median-adam", "cclip-adam", "smgd-l1", "smgd-l2",
                                                "smgd-mean", "smgd-huber-location", "smgd-trimmed-mean")]
         methods += [{"name": "smgd-lp-median", "p": [1.5, "inf"], "n": [3, 4]}, {"name": "lp", "p": 3}]
         rows = self.run_own(noise=[*noises, {"name": "none"}], methods=methods, divergence=1e300)

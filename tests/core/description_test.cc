@@ -40,12 +40,13 @@ void check_parameters(std::span<const Entry<Made>> entries) {
       SCOPED_TRACE(std::string(entry.name) + " " + std::string(p.name));
       const auto [one, other] = two_values(p);
       ParameterValues values = given;
+      if (!p.needs_auto.empty()) values[std::string(p.needs_auto)] = kAutomaticNumber;
       values[std::string(p.name)] = one;
       const std::string line = describe(entry.make(values));
       values[std::string(p.name)] = other;
       EXPECT_NE(describe(entry.make(values)), line);
       EXPECT_EQ(p.read(p.value_text(one)), one);
-      text += ":" + std::string(p.name) + "=" + p.value_text(one);
+      if (p.needs_auto.empty()) text += ":" + std::string(p.name) + "=" + p.value_text(one);
       for (const double bad : {p.range.min - 1, std::nan("")}) {
         values[std::string(p.name)] = bad;
         try {
@@ -58,7 +59,8 @@ void check_parameters(std::span<const Entry<Made>> entries) {
       }
     }
     ParameterValues all;
-    for (const Parameter& p : entry.parameters) all[std::string(p.name)] = two_values(p).first;
+    for (const Parameter& p : entry.parameters)
+      if (p.needs_auto.empty()) all[std::string(p.name)] = two_values(p).first;
     const MethodText parsed = parse_method_text(text);
     EXPECT_EQ(parsed.name, entry.name);
     EXPECT_EQ(
@@ -104,6 +106,10 @@ TEST(Description, Lines) {
             "proximal-point huber mu=2 tau=0.5");
   EXPECT_EQ(state_line(ProximalPoint{Huber(2), 0.5}), "proximal-point huber mu=2");
   EXPECT_EQ(state_line(ClippedMean{0.5, 2}), "clipped-mean beta=0.5 clip=2");
+  EXPECT_EQ(describe(OnlineMethod(ProximalPoint{Huber(2), kAutomaticNumber, {0.5, 0.3, 0.1}})),
+            "proximal-point huber mu=2 tau=auto theta=0.5 level=0.3 rate=0.1");
+  EXPECT_EQ(state_line(ProximalPoint{L1{}, kAutomaticNumber, {0.5, 0.3, 0.1}}),
+            "proximal-point l1 tau=auto level=0.3 rate=0.1");
   EXPECT_EQ(describe(NoiseModel(StableParameters{1.5, 0, 1, 0, StableForm::S1})),
             "stable alpha=1.5 beta=0 scale=1 location=0 form=S1");
   EXPECT_EQ(describe(NoiseModel(EllipticalStable{1.5, 1, {1, 0, 0, 1}})),
@@ -150,11 +156,21 @@ TEST(Description, MethodsAsText) {
   EXPECT_EQ(message_of([&] {
               return read_parameters("vclip", vclip.parameters, {{"tau", "fast"}});
             }),
-            "tau is 'fast'; it must be a number.");
+            "tau is 'fast'; it must be a number or auto.");
   EXPECT_EQ(message_of([&] {
               return read_parameters("vclip", vclip.parameters, {{"tau", "1e999"}});
             }),
             "tau is '1e999'; that is out of range for a number.");
+  EXPECT_EQ(message_of([] { return find_online_method("momentum").find("tau")->read("auto"); }),
+            "tau is 'auto'; it must be a number.");
+  EXPECT_EQ(message_of([&] {
+              return vclip.make({{"theta", 0.2}});
+            }),
+            "theta is 0.2; it goes with tau = auto, and tau is 1.");
+  EXPECT_EQ(message_of([&] {
+              return vclip.make({{"tau", kAutomaticNumber}, {"level", 1}});
+            }),
+            "level is 1; it must satisfy 0 < level < 1.");
 }
 
 // ---- Distances of one's own ---------------------------------------------------------------------

@@ -12,7 +12,20 @@
 
 namespace medgrad::estimator_test {
 
-// Every registered method with its defaults, and p where it has to be given.
+// Those that find their tau from the data.
+inline std::vector<OnlineMethod> automatic_methods(const AutomaticTau& how = {}) {
+  std::vector<OnlineMethod> all;
+  for (const Entry<OnlineMethod>& entry : online_methods()) {
+    if (!entry.find("tau") || !entry.find("tau")->range.automatic) continue;
+    all.push_back(entry.make({{"tau", kAutomaticNumber},
+                              {"theta", how.theta},
+                              {"level", how.level},
+                              {"rate", how.rate}}));
+  }
+  return all;
+}
+
+// Every registered method with its defaults, p where it has to be given, and with tau = auto.
 inline std::vector<OnlineMethod> all_methods() {
   std::vector<OnlineMethod> all;
   for (const Entry<OnlineMethod>& entry : online_methods()) {
@@ -27,6 +40,7 @@ inline std::vector<OnlineMethod> all_methods() {
   all.push_back(Subgradient{Huber(0.5), 0.2});
   all.push_back(Subgradient{Lp(3), 0.2});
   all.push_back(Subgradient{Lp(kInfinity), 0.2});
+  for (const OnlineMethod& method : automatic_methods()) all.push_back(method);
   return all;
 }
 

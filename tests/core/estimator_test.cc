@@ -203,11 +203,14 @@ TYPED_TEST(EstimatorTest, BlocksAreOneVector) {
       at += s;
     }
     const Block<T> one{whole, g, {}};
-    const StepInfo a = step<T>(method, {&one, 1}, {}, workspace);
-    const StepInfo b = step<T>(method, blocks, {}, workspace);
+    double size_of_one = 0, size_of_parts = 0;
+    const StepInfo a = step<T>(method, {&one, 1}, {}, workspace, &size_of_one);
+    const StepInfo b = step<T>(method, blocks, {}, workspace, &size_of_parts);
     EXPECT_EQ(a.increment_norm, b.increment_norm);
     EXPECT_EQ(a.effective_beta, b.effective_beta);
     EXPECT_EQ(a.clipped_share, b.clipped_share);
+    EXPECT_EQ(size_of_one, size_of_parts);
+    EXPECT_EQ(size_of_one > 0, is_automatic(method));
     for (std::size_t i = 0; i < total; ++i) {
       ASSERT_EQ(whole[i], parts[i]);
       ASSERT_EQ(w[i], T{1} - parts[i]);
@@ -234,8 +237,11 @@ TYPED_TEST(EstimatorTest, WeightDecay) {
                                  {tail(m), view(g).subspan(cut), tail(w), eta, shrink, decay}};
       Workspace<T> workspace;
       const Block<T> plain{by_hand, decayed};
-      const StepInfo a = step<T>(method, {&plain, 1}, {.non_finite = policy}, workspace);
-      const StepInfo b = step<T>(method, blocks, {.non_finite = policy}, workspace);
+      double size_of_one = 0, size_of_parts = 0;
+      const StepInfo a =
+          step<T>(method, {&plain, 1}, {.non_finite = policy}, workspace, &size_of_one);
+      const StepInfo b = step<T>(method, blocks, {.non_finite = policy}, workspace, &size_of_parts);
+      EXPECT_EQ(size_of_one, size_of_parts);
       EXPECT_EQ(a.increment_norm, b.increment_norm);
       EXPECT_EQ(a.effective_beta, b.effective_beta);
       for (std::size_t i = 0; i < n; ++i) {
@@ -255,15 +261,17 @@ TYPED_TEST(EstimatorTest, RejectsAWeightThatIsNotFinite) {
     const std::vector<T> before = m;
     const Block<T> block{m, g, w, 0.1, 1, 0.5};
     Workspace<T> workspace;
+    double size = 0;
     try {
-      step<T>(method, {&block, 1}, {}, workspace);
+      step<T>(method, {&block, 1}, {}, workspace, &size);
       FAIL();
     } catch (const NonFiniteInput& error) {
       EXPECT_EQ(error.index(), 7U);
     }
     EXPECT_EQ(m, before);
     EXPECT_EQ(w[6], T{3});
-    step<T>(method, {&block, 1}, {.non_finite = NonFinite::robust}, workspace);
+    EXPECT_EQ(size, 0);
+    step<T>(method, {&block, 1}, {.non_finite = NonFinite::robust}, workspace, &size);
     for (const T x : m) EXPECT_TRUE(std::isfinite(x));
   }
 }

@@ -56,11 +56,11 @@ TEST(Registry, SentencesThatHelp) {
   EXPECT_EQ(message_of([] {
               return find_online_method("vclip").make({{"tau", -1}});
             }),
-            "tau is -1; it must satisfy 0 < tau < inf.");
+            "tau is -1; it must satisfy 0 < tau < inf, or auto.");
   EXPECT_EQ(message_of([] {
               return find_online_method("vclip").make({{"mu", 1}});
             }),
-            "mu is not a parameter of vclip, which has tau.");
+            "mu is not a parameter of vclip, which has tau, theta, level and rate.");
   EXPECT_EQ(message_of([] { return find_distance("lp").make({}); }),
             "p is missing; lp needs it (p >= 1, inf allowed).");
   EXPECT_EQ(message_of([] {

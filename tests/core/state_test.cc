@@ -35,6 +35,7 @@ TYPED_TEST(StateTest, SaveAndLoadContinueBitForBit) {
     EXPECT_TRUE(same_bits<T>(straight.estimate(), second.estimate()));
     EXPECT_TRUE(same_bits<T>(straight.average(), second.average()));
     EXPECT_EQ(straight.steps(), second.steps());
+    EXPECT_EQ(straight.size(), second.size());
   }
 }
 
@@ -65,6 +66,38 @@ TEST(State, DamagedStatesAreRefusedAndChangeNothing) {
   std::istringstream in(good);
   other_tau.load(in);
   EXPECT_EQ(std::get<ProximalPoint>(other_tau.method()).tau, 0.5);
+}
+
+// A state of a fixed tau and one of tau = auto are told apart; theta comes with the state as a tau
+// does, level and rate have to be the same.
+TEST(State, AutomaticTau) {
+  const auto method = [](const AutomaticTau& how) {
+    return ProximalPoint{L2{}, kAutomaticNumber, how};
+  };
+  const auto state_of = [](const OnlineMethod& of) {
+    OnlineEstimator<double> estimator(of, 2);
+    estimator.update(std::vector<double>{3, 4});
+    std::stringstream out;
+    estimator.save(out);
+    return out.str();
+  };
+  const auto error_of = [](const std::string& state, const OnlineMethod& into) {
+    OnlineEstimator<double> estimator(into, 2);
+    std::istringstream in(state);
+    return testing::message_of([&] { return estimator.load(in), 0; });
+  };
+  const std::string fixed = state_of(ProximalPoint{L2{}, 0.5}), found = state_of(method({}));
+  EXPECT_EQ(error_of(fixed, method({})),
+            "the saved state is of 'proximal-point l2 double warm reject' where this estimator is "
+            "'proximal-point l2 tau=auto level=0.2 rate=0.1 double warm reject'.");
+  EXPECT_NE(error_of(found, ProximalPoint{L2{}, 0.5}), "no error");
+  EXPECT_NE(error_of(found, method({.rate = 0.5})), "no error");
+  EXPECT_EQ(error_of(found, method({.theta = 9})), "no error");
+  OnlineEstimator<double> estimator(method({.theta = 9}), 2);
+  std::istringstream in(found);
+  estimator.load(in);
+  EXPECT_EQ(tau_of(estimator.method()), AutomaticTau{}.theta);
+  EXPECT_EQ(estimator.size(), 5);
 }
 
 }  // namespace

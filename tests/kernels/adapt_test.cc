@@ -62,5 +62,65 @@ TYPED_TEST(AdaptKernelTest, EveryTargetGivesTheFormula) {
   }
 }
 
+template <class T>
+void cut_by_formula(const CutRun<T>& run, const Cut& how, CutTally& tally) {
+  const T most = std::sqrt(std::numeric_limits<T>::max()) / 2;
+  const T keep = static_cast<T>(how.adapt.beta2), take = static_cast<T>(1 - how.adapt.beta2);
+  for (std::size_t i = 0; i < run.n; ++i) {
+    const T decay = static_cast<T>(how.adapt.decay);
+    const T g = how.adapt.decay != 0 ? run.g[i] + decay * run.w[i] : run.g[i];
+    const T root = std::sqrt(run.v[i]) / static_cast<T>(how.root_before);
+    const T bound = run.v[i] == 0 ? most : std::min(static_cast<T>(how.cut) * root, most);
+    const T whole = std::isnan(g) ? T{0} : g - run.m[i];
+    const T cut = std::min(std::max(whole, -bound), bound);
+    tally.clipped += cut != whole ? 1 : 0;
+    tally.nan += std::isnan(g) ? 1 : 0;
+    tally.inf += std::isinf(g) ? 1 : 0;
+    const double seen = std::min(std::fabs(whole), most), kept = cut;
+    tally.increment[i % kLanes] += seen * seen;
+    tally.taken[i % kLanes] += kept * kept;
+    const T size = std::min(std::fabs(run.m[i] + cut), most);
+    if (!std::isnan(g)) run.v[i] = keep * run.v[i] + take * size * size;
+    run.m[i] += static_cast<T>(how.share) * cut;
+    const T scale =
+        std::sqrt(run.v[i]) / static_cast<T>(how.adapt.root) + static_cast<T>(how.adapt.epsilon);
+    run.w[i] = static_cast<T>(how.adapt.shrink) * run.w[i] -
+               static_cast<T>(how.adapt.rate) * run.m[i] / scale;
+  }
+}
+
+TYPED_TEST(AdaptKernelTest, EveryTargetCutsByTheFormula) {
+  using T = TypeParam;
+  using Limits = std::numeric_limits<T>;
+  std::mt19937_64 rng(4);
+  for (std::size_t n = 0; n < 70; ++n) {
+    const auto m = random_vector<T>(rng, n, 0), w = random_vector<T>(rng, n, 0);
+    auto g = random_vector<T>(rng, n, 0), v = random_vector<T>(rng, n, 0);
+    for (std::size_t i = 0; i < n; ++i) v[i] = i % 5 == 2 ? T{0} : v[i] * v[i];
+    const T wild[] = {Limits::quiet_NaN(), Limits::infinity(),   -Limits::infinity(),
+                      Limits::max(),       Limits::denorm_min(), T{0}};
+    for (std::size_t k = 0; k < 6 && k < n; ++k) g[(k * 11 + n) % n] = wild[k];
+    for (const Cut& how : {Cut{{0.999, 1e-8, 0.01, 0.5, 1, 0}, 0.1, 0.5, 0.4},
+                           Cut{{0.9, 1e-3, 1, 1, 0.9, 0.1}, 1, 1e30, 1}}) {
+      std::vector<T> expected_m = m, expected_v = v, expected_w = w;
+      CutTally expected;
+      cut_by_formula<T>({expected_m.data(), g.data(), expected_v.data(), expected_w.data(), n}, how,
+                        expected);
+      for (const T x : expected_m) EXPECT_TRUE(std::isfinite(x));
+      for (const T x : expected_v) EXPECT_TRUE(std::isfinite(x));
+      for (const std::string& target : simd_targets()) {
+        force_simd_target(target);
+        std::vector<T> got_m = m, got_v = v, got_w = w;
+        CutTally got;
+        cut_and_adapt<T>({got_m.data(), g.data(), got_v.data(), got_w.data(), n}, how, got);
+        EXPECT_TRUE(same_bits<T>(expected_m, got_m) && same_bits<T>(expected_v, got_v) &&
+                    same_bits<T>(expected_w, got_w))
+            << target << " n=" << n;
+        EXPECT_EQ(std::memcmp(&expected, &got, sizeof got), 0) << target << " n=" << n;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace medgrad::kernels

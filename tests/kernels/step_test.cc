@@ -18,9 +18,9 @@ struct Result {
   Tally tally;
 };
 
-enum class Kernel { measure, relax, mix, clamp, sign };
-constexpr Kernel kAll[] = {Kernel::measure, Kernel::relax, Kernel::mix, Kernel::clamp,
-                           Kernel::sign};
+enum class Kernel { measure, relax, mix, clamp, clamp_and_count, sign };
+constexpr Kernel kAll[] = {Kernel::measure, Kernel::relax,           Kernel::mix,
+                           Kernel::clamp,   Kernel::clamp_and_count, Kernel::sign};
 
 template <class T>
 void run_simd(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
@@ -33,6 +33,8 @@ void run_simd(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
       return mix(run, mode, 0.9, {0.1, 1}, tally);
     case Kernel::clamp:
       return clamp(run, mode, 0.5, tally);
+    case Kernel::clamp_and_count:
+      return clamp_and_count(run, mode, 0.5, 1.25, tally);
     case Kernel::sign:
       return sign(run, mode, 0.5, tally);
   }
@@ -57,6 +59,9 @@ void run_scalar(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
         break;
       case Kernel::clamp:
         scalar_block(block, mode, ScalarClamp{0.5}, true, true, 0.5, tally);
+        break;
+      case Kernel::clamp_and_count:
+        scalar_block(block, mode, ScalarClampAndCount{0.5, 1.25}, true, true, 0.5, tally);
         break;
       case Kernel::sign:
         scalar_block(block, mode, ScalarSign{0.5}, true, true, 0.5, tally);
@@ -142,6 +147,8 @@ TYPED_TEST(StepKernelTest, EveryTargetAgreesWithTheScalarReference) {
             EXPECT_EQ(got.tally.nan, expected.tally.nan);
             EXPECT_EQ(got.tally.inf, expected.tally.inf);
             EXPECT_EQ(got.tally.clipped, expected.tally.clipped);
+            EXPECT_EQ(got.tally.within, expected.tally.within);
+            EXPECT_EQ(got.tally.moving, expected.tally.moving);
             const double norm = expected.tally.increment.sum().norm().get();
             const double got_norm = got.tally.increment.sum().norm().get();
             EXPECT_TRUE(got_norm == norm || std::fabs(got_norm / norm - 1) < 1e-6)

@@ -166,8 +166,9 @@ TEST(Optimizers, NamesAreUnique) {
     for (const std::string_view alias : entry.aliases)
       EXPECT_TRUE(names.insert(alias).second) << alias;
   }
-  for (const char* name : {"sgd", "sgd-m", "momentum", "vclip", "cclip", "huber", "clipped-sgd",
-                           "sign-sgd", "adam", "median-adam", "smgd-l1", "smgd-l2", "smgd-mean"})
+  for (const char* name :
+       {"sgd", "sgd-m", "momentum", "vclip", "cclip", "huber", "clipped-sgd", "sign-sgd", "adam",
+        "median-adam", "cclip-adam", "smgd-l1", "smgd-l2", "smgd-mean"})
     EXPECT_TRUE(names.contains(name)) << name;
   for (const auto& method : sample_methods())
     EXPECT_TRUE(names.contains("smgd-" + std::string(method.name)));
@@ -290,7 +291,74 @@ TEST(Optimizers, Adam) {
 TEST(Optimizers, MedianAdam) {
   std::vector<double> m(6), v(6);
   double t = 0;
-  expect_same_steps(make("median-adam", {{"tau", 0.3}}), 1e-12, [&](const Gradients& g) {
+  expect_same_steps(make("median-adam", {{"cut", 0.5}}), 1e-12, [&](const Gradients& g) {
+    ++t;
+    std::vector<double> d(6);
+    for (std::size_t j = 0; j < 6; ++j) {
+      const double bound = t > 1 ? 0.5 * std::sqrt(v[j] / (1 - std::pow(0.999, t - 1))) : kInfinity;
+      const double increment = std::clamp(g[0][j] - m[j], -bound, bound), seen = m[j] + increment;
+      m[j] += 0.1 * increment;
+      v[j] = 0.999 * v[j] + 0.001 * seen * seen;
+      d[j] = m[j] / (1 - std::pow(0.9, t)) / (std::sqrt(v[j] / (1 - std::pow(0.999, t))) + 1e-8);
+    }
+    return d;
+  });
+}
+
+// Adam in the limit of no cut, and as scale-free as Adam is without an epsilon.
+TEST(Optimizers, MedianAdamIsAdamAndHasNoScale) {
+  Optimizer adam(find_optimizer("adam").make({}), 3),
+      uncut(find_optimizer("median-adam").make({{"cut", 1e9}}), 3),
+      plain(find_optimizer("median-adam").make({{"epsilon", 1e-300}}), 3),
+      scaled(find_optimizer("median-adam").make({{"epsilon", 1e-300}}), 3);
+  std::vector<double> a(3), b(3), c(3), d(3);
+  for (int t = 0; t < 40; ++t) {
+    const std::vector<double> g = {std::sin(t), 3 + std::cos(5 * t), t % 7 == 3 ? 1e6 : 1e-3 * t};
+    std::vector<double> g4 = g;
+    for (double& x : g4) x *= 1024;
+    adam.step(a, 0.01, Rows<double>(g, 1, 3));
+    uncut.step(b, 0.01, Rows<double>(g, 1, 3));
+    plain.step(c, 0.01, Rows<double>(g, 1, 3));
+    scaled.step(d, 0.01, Rows<double>(g4, 1, 3));
+    for (std::size_t j = 0; j < 3; ++j) {
+      EXPECT_NEAR(a[j], b[j], 1e-12);
+      EXPECT_EQ(c[j], d[j]);
+    }
+  }
+  EXPECT_EQ(scaled.estimate()[1], 1024 * plain.estimate()[1]);
+  try {
+    validate(GradientMethod(AdaptiveGradient{.first = ProximalPoint{L1{}, 1}, .cut = 3}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "cut is 3; that goes with momentum as first moment alone.");
+  }
+}
+
+// NaN leaves m and v, an infinite component is cut like a large one; both are finite ever after.
+TEST(Optimizers, MedianAdamIsFiniteAfterAnything) {
+  const double nan = std::nan(""), max = std::numeric_limits<double>::max();
+  for (const double cut : {1e-3, 3.0, 1e300}) {
+    Optimizer optimizer(find_optimizer("median-adam").make({{"cut", cut}}), 4);
+    std::vector<double> w(4);
+    int t = 0;
+    for (const double x : {1.0, nan, kInfinity, -max, 0.0, 1e-310, -kInfinity, max, nan}) {
+      const std::vector<double> g = {x, -x, 1, ++t % 2 ? x : 2};
+      const std::vector<double> before(optimizer.estimate().begin(), optimizer.estimate().end());
+      optimizer.step(w, 0.1, Rows<double>(g, 1, 4));
+      for (std::size_t j = 0; j < 4; ++j) {
+        EXPECT_TRUE(std::isfinite(w[j]) && std::isfinite(optimizer.estimate()[j])) << x;
+        if (std::isnan(g[j])) {
+          EXPECT_EQ(optimizer.estimate()[j], before[j]);
+        }
+      }
+    }
+  }
+}
+
+TEST(Optimizers, CClipAdam) {
+  std::vector<double> m(6), v(6);
+  double t = 0;
+  expect_same_steps(make("cclip-adam", {{"tau", 0.3}}), 1e-12, [&](const Gradients& g) {
     ++t;
     std::vector<double> d(6);
     for (std::size_t j = 0; j < 6; ++j) {

@@ -82,6 +82,8 @@ TEST(Schedule, MistakesAreTold) {
 TEST(Optimizers, DefaultsAreThoseOfTheStructs) {
   EXPECT_EQ(describe(find_optimizer("median-adam").make({})),
             describe(GradientMethod(median_adam())));
+  EXPECT_EQ(describe(find_optimizer("cclip-adam").make({})),
+            describe(GradientMethod(cclip_adam())));
   EXPECT_EQ(describe(find_optimizer("adam").make({})), describe(GradientMethod(adam())));
   EXPECT_EQ(describe(find_optimizer("adam").make({})),
             describe(GradientMethod(AdaptiveGradient{})));

@@ -25,8 +25,8 @@ using testing::TemporaryFolder;
 
 TEST(Training, GoesOnAsIfNeverStopped) {
   for (const bool questions : {false, true}) {
-    for (const std::string word :
-         {"vclip", "cclip:tau=0.001", "adam", "median-adam", "smgd-l1:n=3", "sgd"}) {
+    for (const std::string word : {"vclip", "cclip:tau=0.001", "adam", "median-adam",
+                                   "cclip:tau=auto", "smgd-l1:n=3", "sgd"}) {
       const TemporaryFolder folder;
       const fs::path whole = path_of(folder) / "whole", parts = path_of(folder) / "parts";
       const TrainingResult expected = train(made_up(questions), options_for(word, whole));
@@ -316,6 +316,8 @@ TEST(LanguageMethod, ReadsWords) {
   const Method plain = parse_method("vclip");
   EXPECT_EQ(plain.label, "VClip");
   EXPECT_EQ(plain.line, "vclip cold=0 tau=0.1");
+  EXPECT_EQ(parse_method("vclip:tau=auto").line,
+            "vclip cold=0 level=0.2 rate=0.1 tau=auto theta=0.1");
   const Method huber = parse_method("huber:mu=1.3:tau=0.5");
   EXPECT_EQ(huber.label, "Huber, mu = 1.3, tau = 0.5");
   EXPECT_EQ(parse_method("sgd-m").key, "sgd-m");

@@ -87,6 +87,8 @@ inline std::vector<OnlineMethod> online_methods() {
   all.emplace_back(Subgradient{Squared{}, 0.2});
   all.emplace_back(Subgradient{Huber(1.3), 0.2});
   all.emplace_back(Subgradient{Lp(3), 0.2});
+  for (const AnyDistance& distance : {AnyDistance(L1{}), AnyDistance(L2{}), AnyDistance(Huber{})})
+    all.emplace_back(ProximalPoint{distance, kAutomaticNumber, {0.3, 0.4, 0.5}});
   return all;
 }
 

@@ -69,6 +69,8 @@ TEST(OddTensors, AtenGivesTheSameResult) {
             ASSERT_EQ(x.non_finite, y.non_finite);
             ASSERT_NEAR(x.clipped_share, y.clipped_share, 1e-12);
             ASSERT_NEAR(x.effective_beta, y.effective_beta, 1e-5) << describe(method);
+            ASSERT_NEAR(x.tau, y.tau, 1e-5 * x.tau) << describe(method);
+            ASSERT_NEAR(x.size, y.size, 1e-5 * x.size) << describe(method);
             ASSERT_TRUE(x.increment_norm == y.increment_norm ||
                         std::fabs(x.increment_norm / y.increment_norm - 1) < 1e-5);
             // Momentum follows an Inf to the end of the range; near it only ratios say something.
@@ -84,17 +86,25 @@ TEST(OddTensors, AtenGivesTheSameResult) {
 }
 
 TEST(OddTensors, AdamByAtenGivesTheSameResult) {
-  std::vector<Tensor> a = parameters(at::kDouble), b = parameters(at::kDouble);
-  const auto options = MedianAdamOptions(0.1).weight_decay(0.05);
-  MedianAdam fused(a, options), aten(b, options);
-  for (int t = 0; t < 6; ++t) {
-    set_gradients(a, t);
-    a[0].grad()[1][2] = t == 2 ? kNan : kInf;
-    for (std::size_t i = 0; i < a.size(); ++i) b[i].mutable_grad() = a[i].grad().clone();
-    scatter_gradients(b);
-    fused.step();
-    aten.step();
-    ASSERT_LT(largest_difference(a, b), 1e-12);
+  for (const MedianAdamOptions& made :
+       {MedianAdamOptions(0.1).cut(0.7), MedianAdamOptions(0.1, cclip_adam())}) {
+    std::vector<Tensor> a = parameters(at::kDouble), b = parameters(at::kDouble);
+    MedianAdamOptions options = made;
+    options.weight_decay(0.05);
+    MedianAdam fused(a, options), aten(b, options);
+    for (int t = 0; t < 6; ++t) {
+      set_gradients(a, t);
+      a[0].grad()[1][2] = t == 2 ? kNan : kInf;
+      for (std::size_t i = 0; i < a.size(); ++i) b[i].mutable_grad() = a[i].grad().clone();
+      scatter_gradients(b);
+      fused.step();
+      aten.step();
+      ASSERT_LT(largest_difference(a, b), 1e-12);
+      const StepInfo &x = fused.last_step()[0].info, &y = aten.last_step()[0].info;
+      ASSERT_EQ(x.non_finite, y.non_finite);
+      ASSERT_NEAR(x.clipped_share, y.clipped_share, 1e-12);
+      ASSERT_NEAR(x.effective_beta, y.effective_beta, 1e-9);
+    }
   }
 }
 

@@ -48,6 +48,8 @@ TEST(MedianSGD, EqualsTheCoreBitForBit) {
           ASSERT_EQ(got.increment_norm, expected.increment_norm) << describe(method);
           ASSERT_EQ(got.effective_beta, expected.effective_beta);
           ASSERT_EQ(got.clipped_share, expected.clipped_share);
+          ASSERT_EQ(got.tau, expected.tau);
+          ASSERT_EQ(got.size, expected.size);
           ASSERT_EQ(flat(params), w) << describe(method) << " step " << t;
         }
         const auto m = core.estimate();
@@ -56,6 +58,33 @@ TEST(MedianSGD, EqualsTheCoreBitForBit) {
     }
   }
   use_threads(1);
+}
+
+// Every scope has a size of its own: a tensor whose gradients are 2^10 times as large as the
+// others' moves 2^10 times as far.
+TEST(MedianSGD, AutomaticTauPerScope) {
+  const OnlineMethod method = ProximalPoint{L2{}, kAutomaticNumber};
+  std::vector<Tensor> plain = parameters(at::kDouble), scaled = parameters(at::kDouble);
+  MedianSGD one(plain, MedianSGDOptions(1, method).scope(Scope::tensor));
+  MedianSGD other(scaled, MedianSGDOptions(1, method).scope(Scope::tensor));
+  for (int t = 0; t < 5; ++t) {
+    set_gradients(plain, t);
+    set_gradients(scaled, t);
+    scaled[1].mutable_grad() = scaled[1].grad() * 1024;
+    one.step();
+    other.step();
+    const ScopeReport &a = one.last_step()[1], &b = other.last_step()[1];
+    EXPECT_EQ(b.info.size, 1024 * a.info.size);
+    EXPECT_EQ(b.info.tau, 1024 * a.info.tau);
+    EXPECT_EQ(one.last_step()[0].info.size, other.last_step()[0].info.size);
+  }
+  EXPECT_TRUE(at::equal(other.estimate(scaled[1]), one.estimate(plain[1]) * 1024));
+  EXPECT_TRUE(at::equal(other.estimate(scaled[0]), one.estimate(plain[0])));
+  MedianSGD groups({::torch::optim::OptimizerParamGroup({plain[0]}),
+                    ::torch::optim::OptimizerParamGroup({plain[1]})},
+                   MedianSGDOptions(1, method).scope(Scope::group));
+  groups.step();
+  EXPECT_NE(groups.last_step()[0].info.size, groups.last_step()[1].info.size);
 }
 
 TEST(MedianSGD, EqualsTheCoreInFloat) {
@@ -191,16 +220,38 @@ TEST(MedianAdam, WithSquaredIsAdam) {
 }
 
 TEST(MedianAdam, EqualsTheCore) {
-  std::vector<Tensor> params = parameters(at::kDouble);
-  MedianAdam optimizer(params, MedianAdamOptions(0.1, kCClip));
-  std::vector<double> w = flat(params);
-  Optimizer core(AdaptiveGradient{kCClip, 0, 0.999, 1e-8}, w.size());
-  for (int t = 0; t < 12; ++t) {
-    set_gradients(params, t);
-    const std::vector<double> g = flat(gradients(params));
-    core.step(w, 0.1, Rows<double>(g.data(), 1, g.size()));
+  for (const AdaptiveGradient& method : {cclip_adam(), median_adam(), median_adam(0.3)}) {
+    std::vector<Tensor> params = parameters(at::kDouble);
+    MedianAdam optimizer(params, MedianAdamOptions(0.1, method));
+    std::vector<double> w = flat(params);
+    Optimizer core(method, w.size());
+    for (int t = 0; t < 12; ++t) {
+      set_gradients(params, t);
+      const std::vector<double> g = flat(gradients(params));
+      core.step(w, 0.1, Rows<double>(g.data(), 1, g.size()));
+      optimizer.step();
+      ASSERT_EQ(flat(params), w);
+    }
+  }
+}
+
+// A bad gradient that is to be skipped or told moves nothing, in no tensor.
+TEST(MedianAdam, CutSkipsAndRaises) {
+  for (const BadGradient bad : {BadGradient::skip, BadGradient::raise}) {
+    std::vector<Tensor> params = parameters(at::kDouble);
+    MedianAdam optimizer(params, MedianAdamOptions(0.1).bad_gradient(bad));
+    set_gradients(params, 0);
     optimizer.step();
-    ASSERT_EQ(flat(params), w);
+    const std::vector<double> before = flat(params);
+    set_gradients(params, 1);
+    params.back().grad().view(-1)[0] = std::nan("");
+    if (bad == BadGradient::raise) {
+      EXPECT_THROW(optimizer.step(), Error);
+    } else {
+      optimizer.step();
+      EXPECT_EQ(optimizer.skipped(), 1U);
+    }
+    EXPECT_EQ(flat(params), before);
   }
 }
 
@@ -283,6 +334,7 @@ TEST(MedianAdam, DefaultIsTheRegistrys) {
   EXPECT_EQ(MedianAdamOptions().beta2(), made.beta2);
   EXPECT_EQ(MedianAdamOptions().eps(), made.epsilon);
   EXPECT_EQ(MedianAdamOptions().beta1(), made.beta1);
+  EXPECT_EQ(MedianAdamOptions().cut(), made.cut);
 }
 
 TEST(SampleMedianSGD, ObservesOneByOne) {

@@ -19,6 +19,10 @@ using medgrad::testing::set_gradients;
 
 using Make = std::function<std::unique_ptr<TrackingOptimizer>(std::vector<Tensor>)>;
 
+ProximalPoint automatic(const AnyDistance& distance) {
+  return {distance, kAutomaticNumber, {0.3, 0.4, 0.5}};
+}
+
 struct Maker {
   const char* name;
   Make make;
@@ -41,6 +45,27 @@ const Maker kMakers[] = {
     {"Huber",
      [](auto p) {
        return std::make_unique<MedianSGD>(p, MedianSGDOptions(0.1, ProximalPoint{Huber(1.3), 0.1}));
+     }},
+    {"VClip, tau = auto",
+     [](auto p) { return std::make_unique<MedianSGD>(p, MedianSGDOptions(0.1, automatic(L2{}))); }},
+    {"CClip, tau = auto",
+     [](auto p) {
+       return std::make_unique<MedianSGD>(
+           p, MedianSGDOptions(0.1, automatic(L1{})).scope(Scope::group));
+     }},
+    {"Huber, tau = auto",
+     [](auto p) {
+       return std::make_unique<MedianSGD>(
+           p, MedianSGDOptions(0.1, automatic(Huber(1.3))).scope(Scope::tensor));
+     }},
+    {"MedianAdam, tau = auto",
+     [](auto p) {
+       return std::make_unique<MedianAdam>(p, MedianAdamOptions(0.1, automatic(L1{})));
+     }},
+    {"workers, tau = auto",
+     [](auto p) {
+       return std::make_unique<SampleMedianSGD>(
+           p, SampleMedianSGDOptions(0.1).n(3).worker(make_worker_method("vclip:tau=auto")));
      }},
     {"ClippedSGD", [](auto p) { return std::make_unique<ClippedSGD>(p, ClippedSGDOptions(0.1)); }},
     {"SignSGD", [](auto p) { return std::make_unique<SignSGD>(p, SignSGDOptions(0.1)); }},
@@ -187,6 +212,20 @@ TEST(Schedules, DriveLrAndTau) {
     scheduler.step();
   }
   EXPECT_NEAR(options.lr(), 0, 1e-15);
+}
+
+// Where tau is auto, its schedule is one of theta.
+TEST(Schedules, DriveTheta) {
+  std::vector<Tensor> params = parameters(at::kDouble);
+  MedianSGD optimizer(params, MedianSGDOptions(0.4, automatic(L2{})));
+  Scheduler scheduler(optimizer, {{}, {Schedule::Kind::step, 1, 0.5, 2, 0}, 10});
+  for (int t = 0; t < 6; ++t) {
+    set_gradients(params, t);
+    optimizer.step();
+    scheduler.step();
+    const StepInfo& info = optimizer.last_step().front().info;
+    EXPECT_EQ(info.tau, 0.3 * std::pow(0.5, t / 2) * info.size);
+  }
 }
 
 TEST(Schedules, TorchsOwnMoveLr) {

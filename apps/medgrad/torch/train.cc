@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -26,12 +27,14 @@ class Train final : public Command {
   std::string_view usage() const override { return "TASK --method M [--lr X] [options]"; }
   std::string details() const override {
     return task_.help() +
-           "\nA method is NAME or NAME:parameter=number:…, as in vclip:tau=0.1; medgrad list "
-           "optimizers\nshows all of them.\n";
+           "\nA method is NAME or NAME:parameter=number:…, as in vclip:tau=0.1 or vclip:tau=auto; "
+           "medgrad list\noptimizers shows all of them.\n";
   }
   void declare(Options& options) override {
     task_.declare(options);
     options.value("--method", method_, "M", "the optimiser (default vclip)");
+    for (auto& [name, text] : given_)
+      options.value("--" + name, text, "X", fmt::format("{} of the method, as in its name", name));
     options.value("--lr", lr_, "X",
                   "learning rate (default: the paper's for this task and method)");
     run_.declare(options, "1");
@@ -40,6 +43,8 @@ class Train final : public Command {
   }
 
   void run(const Common& common) override {
+    for (const auto& [name, text] : given_)
+      if (!text.empty()) method_ += fmt::format(":{}={}", name, text);
     const language::Method method = language::parse_method(method_);
     language::TrainingOptions options;
     options.method = method.line;
@@ -111,6 +116,8 @@ class Train final : public Command {
   TaskChoice task_;
   RunChoice run_;
   std::string method_ = "vclip", lr_, out_;
+  std::array<std::pair<std::string, std::string>, 4> given_{
+      {{"tau", ""}, {"theta", ""}, {"level", ""}, {"rate", ""}}};
   bool resume_ = false;
 };
 

@@ -104,7 +104,7 @@ class SignSGD : public TrackingOptimizer {
   }
 };
 
-// Adam whose first moment is any online estimator.
+// Adam whose increments are cut in its own metric, or whose first moment is any online estimator.
 class MedianAdam : public TrackingOptimizer {
  public:
   MedianAdam(std::vector<::torch::optim::OptimizerParamGroup> groups,

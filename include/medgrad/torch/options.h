@@ -164,18 +164,34 @@ class SignSGDOptions : public ChainedOptions<SignSGDOptions>, public OnlineOptio
 // m <- online estimator(g), v <- beta2 v + (1 - beta2) g^2,
 // w <- w - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps).
 //
-// Ours, not the paper's, which leaves the gap between clipping and Adam open: a first moment that
-// tracks the median, in Adam's preconditioner. With Squared and tau = 1/beta1 - 1 it is Adam; the
-// other estimators have no bias to correct (beta1 = 0 in the formula). The default is
-// median_adam() of optimize.h, CClip with tau = 0.1.
+// Ours, not the paper's, which leaves the gap between clipping and Adam open. The default is
+// median_adam() of optimize.h: Adam whose increments are cut at 3 roots of v, where cut(k) changes
+// the 3, and cut(inf) is Adam. Or method(…) makes the first moment track a median in Adam's
+// preconditioner, without a cut; such estimators have no bias to correct (beta1 = 0 in the
+// formula).
 class MedianAdamOptions : public ChainedOptions<MedianAdamOptions>, public OnlineOptions {
  public:
-  MedianAdamOptions(double lr = 1e-3, OnlineMethod method = median_adam().first)  // NOLINT
-      : method_(std::move(method)) {
+  MedianAdamOptions(double lr = 1e-3)  // NOLINT: as torch
+      : MedianAdamOptions(lr, median_adam()) {}
+  MedianAdamOptions(double lr, const AdaptiveGradient& method)
+      : method_(method.first),
+        beta1_(method.beta1),
+        cut_(method.cut),
+        beta2_(method.beta2),
+        eps_(method.epsilon) {
+    settings_.lr = lr;
+  }
+  // Another first moment, and no cut.
+  MedianAdamOptions(double lr, OnlineMethod method) : method_(std::move(method)) {
     settings_.lr = lr;
   }
   [[nodiscard]] const OnlineMethod& method() const { return method_; }
-  MedianAdamOptions& method(OnlineMethod value) { return set(method_, value); }
+  MedianAdamOptions& method(OnlineMethod value) {
+    cut_ = kInfinity;
+    return set(method_, value);
+  }
+  [[nodiscard]] double cut() const { return cut_; }
+  MedianAdamOptions& cut(double value) { return set(cut_, value); }
   [[nodiscard]] double beta2() const { return beta2_; }
   MedianAdamOptions& beta2(double value) { return set(beta2_, value); }
   [[nodiscard]] double eps() const { return eps_; }
@@ -193,6 +209,7 @@ class MedianAdamOptions : public ChainedOptions<MedianAdamOptions>, public Onlin
  private:
   OnlineMethod method_;
   std::optional<double> beta1_;
+  double cut_ = kInfinity;
   double beta2_ = AdaptiveGradient{}.beta2, eps_ = AdaptiveGradient{}.epsilon;
 };
 

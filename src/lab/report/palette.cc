@@ -20,6 +20,7 @@ constexpr std::array kKnown = {
     Look{"clipped-mean", "#d99100", "#f2c14e", Dash::dotted},
     Look{"adam", "#3fa0dc", "#9ad4ff", Dash::dash_dot_dotted},
     Look{"median-adam", "#6a51a3", "#b6a3f2", Dash::dash_dot_dotted},
+    Look{"cclip-adam", "#6a51a3", "#b6a3f2", Dash::dotted},
     Look{"sgd", "#8c510a", "#d8a25c", Dash::dotted},
     Look{"sign-sgd", "#a0a000", "#d9d94a", Dash::dash_dot_dotted},
     Look{"sign", "#a0a000", "#d9d94a", Dash::dash_dot_dotted},

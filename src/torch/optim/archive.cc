@@ -3,7 +3,9 @@
 // torch::optim's own archives name parameters by their address and forget options on loading.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "medgrad/error.h"
 #include "torch/optim/engine.h"
@@ -38,10 +40,28 @@ InputArchive nested(InputArchive& archive, const std::string& key) {
   return inner;
 }
 
+// The sizes of tau = auto: a file has them where there is one.
+void put_sizes(OutputArchive& archive, const std::vector<double>& sizes) {
+  if (std::ranges::any_of(sizes, [](double size) { return size > 0; }))
+    archive.write("sizes", at::tensor(sizes, at::kDouble), true);
+}
+
+std::vector<double> get_sizes(InputArchive& archive) {
+  Tensor saved;
+  if (!archive.try_read("sizes", saved)) return {};
+  if (saved.scalar_type() != at::kDouble || saved.dim() != 1)
+    throw Error("the saved sizes of tau = auto are damaged.");
+  const Tensor plain = saved.contiguous();
+  std::vector<double> sizes(plain.data_ptr<double>(), plain.data_ptr<double>() + plain.numel());
+  for (const double size : sizes) check("a saved size", size, range::non_negative);
+  return sizes;
+}
+
 // A group as it was saved.
 struct SavedGroup {
   GroupSettings settings;
   double tau = 0;
+  std::vector<double> sizes;
   std::vector<ParameterState> states;  // m undefined where a parameter had none
 };
 
@@ -66,6 +86,7 @@ SavedGroup get_group(InputArchive& archive, const GroupOptions& options) {
                             method, options.method_line()));
   SavedGroup saved;
   saved.tau = get(archive, "tau").toDouble();
+  saved.sizes = get_sizes(archive);
   for_each_field<GroupSettings>([&]<class V>(const Field<GroupSettings, V>& field) {
     const c10::IValue value = get(archive, std::string(field.name).c_str());
     V& to = saved.settings.*field.member;
@@ -84,6 +105,7 @@ SavedGroup get_group(InputArchive& archive, const GroupOptions& options) {
 ParameterState get_state(InputArchive& archive, const Tensor& w) {
   ParameterState state;
   state.steps = get(archive, "steps").toInt();
+  state.sizes = get_sizes(archive);
   const auto read = [&](const char* key, Tensor& to) {
     Tensor saved;
     if (!archive.try_read(key, saved)) return;
@@ -113,9 +135,11 @@ void Engine::save(OutputArchive& archive, const ParamGroups& groups) const {
   put(archive, "steps", static_cast<std::int64_t>(steps));
   put(archive, "skipped", static_cast<std::int64_t>(skipped));
   put(archive, "groups", static_cast<std::int64_t>(groups.size()));
+  put_sizes(archive, global_sizes_);
   for (std::size_t k = 0; k < groups.size(); ++k) {
     OutputArchive group(archive.compilation_unit());
     put_group(group, options_of(groups[k]));
+    if (k < group_sizes_.size()) put_sizes(group, group_sizes_[k]);
     const std::vector<Tensor>& params = groups[k].params();
     put(group, "parameters", static_cast<std::int64_t>(params.size()));
     for (std::size_t i = 0; i < params.size(); ++i) {
@@ -123,6 +147,7 @@ void Engine::save(OutputArchive& archive, const ParamGroups& groups) const {
       if (state == nullptr) continue;
       OutputArchive entry(archive.compilation_unit());
       put(entry, "steps", state->steps);
+      put_sizes(entry, state->sizes);
       // A view would take all of the memory it looks at into the file.
       if (state->m.defined()) entry.write("m", state->m.clone(), true);
       if (state->v.defined()) entry.write("v", state->v.clone(), true);
@@ -142,6 +167,7 @@ void Engine::load(InputArchive& archive, ParamGroups& groups) {
                             format));
   if (get(archive, "groups").toInt() != static_cast<std::int64_t>(groups.size()))
     throw Error("the saved optimiser has a different number of parameter groups.");
+  std::vector<double> saved_sizes = get_sizes(archive);
   std::vector<SavedGroup> saved;
   for (std::size_t k = 0; k < groups.size(); ++k) {
     InputArchive group = nested(archive, numbered("group", k));
@@ -162,7 +188,10 @@ void Engine::load(InputArchive& archive, ParamGroups& groups) {
 
   // Everything has been read; nothing below can fail.
   states_.clear();
+  global_sizes_ = std::move(saved_sizes);
+  group_sizes_.clear();
   for (std::size_t k = 0; k < groups.size(); ++k) {
+    group_sizes_.push_back(std::move(saved[k].sizes));
     auto& options = dynamic_cast<GroupOptions&>(groups[k].options());
     options.settings() = saved[k].settings;
     if (saved[k].tau > 0) options.set_tau(saved[k].tau);

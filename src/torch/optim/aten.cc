@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/automatic.h"
 #include "core/overloaded.h"
 #include "core/project.h"
 #include "core/radial.h"
@@ -21,7 +22,7 @@ struct Piece {
 
 class AtenStep {
  public:
-  AtenStep(Start start, NonFinite policy, const Unit& unit) {
+  AtenStep(Start start, NonFinite policy, const Unit& unit, double& size) : automatic_size_(size) {
     std::size_t at = 0;
     for (const Slot& slot : unit.slots) {
       Piece piece{&slot, {}, {}, {}, {}};
@@ -36,6 +37,7 @@ class AtenStep {
       }
       info_.non_finite += bad;
       if (bad > 0) piece.missing = at::isnan(g);
+      if (bad > 0) unbounded_ = unbounded_ || at::isinf(g).any().item<bool>();
       const double max = type == at::kDouble ? std::numeric_limits<double>::max()
                                              : std::numeric_limits<float>::max();
       piece.g = bad > 0 ? at::nan_to_num(g, 0.0, max, -max) : g;
@@ -51,6 +53,7 @@ class AtenStep {
   }
 
   void operator()(const ProximalPoint& method) {
+    if (method.tau == kAutomaticNumber) return automatic(method);
     on(method.distance, method.tau, false,
        [](const auto& d, double tau, const auto& norm) { return prox_step(d, tau, norm); });
   }
@@ -80,8 +83,50 @@ class AtenStep {
   [[nodiscard]] const StepInfo& info() const { return info_; }
 
  private:
+  // As Step::automatic() of core/step.cc.
+  void automatic(const ProximalPoint& method) {
+    const AutomaticTau& how = method.automatic;
+    double size = automatic_size_;
+    if (!std::holds_alternative<L1>(method.distance.variant())) {
+      size = next_size(how, size, norm_, unbounded_);
+      if (size == 0) return radial({{0, 1}, 0, false}, false);
+      const auto* const huber = std::get_if<Huber>(&method.distance.variant());
+      info_.tau = huber != nullptr ? how.theta : tau_at(how, size);
+      radial(huber != nullptr ? prox_step(huber_at(*huber, size), info_.tau, norm_)
+                              : prox_step(L2{}, info_.tau, norm_),
+             true);
+    } else {
+      if (size == 0) size = first_of_components(how);
+      if (size == 0) return radial({{0, 1}, 0, false}, false);
+      std::int64_t within = 0, moving = 0;
+      for (const Piece& p : pieces_) {
+        const Tensor moves = p.increment.ne(0);
+        moving += moves.sum().item<std::int64_t>();
+        within += (moves & (p.increment.abs() <= size)).sum().item<std::int64_t>();
+      }
+      info_.tau = tau_at(how, size);
+      componentwise(info_.tau, false);
+      size = next_size(how, size, static_cast<std::uint64_t>(within),
+                       static_cast<std::uint64_t>(moving));
+    }
+    automatic_size_ = info_.size = size;
+  }
+
+  [[nodiscard]] double first_of_components(const AutomaticTau& how) const {
+    std::vector<Tensor> parts;
+    for (const Piece& p : pieces_) parts.push_back(p.increment.to(at::kCPU).flatten());
+    const Tensor all = at::cat(parts);
+    const auto of = [&]<class T>(T*) {
+      return first_size(how,
+                        std::span<T>(all.data_ptr<T>(), static_cast<std::size_t>(all.numel())));
+    };
+    return all.scalar_type() == at::kDouble ? of(static_cast<double*>(nullptr))
+                                            : of(static_cast<float*>(nullptr));
+  }
+
   template <class RadialFactor>
   void on(const AnyDistance& distance, double tau, bool subgradient, const RadialFactor& factor) {
+    info_.tau = tau;
     const kernels::ScaledNorm& norm = norm_;
     std::visit(
         [&]<class D>(const D& d) {
@@ -190,6 +235,8 @@ class AtenStep {
     info_.clipped_share = clipped_share;
   }
 
+  double& automatic_size_;  // S of tau = auto
+  bool unbounded_ = false;  // does g have an infinite component?
   std::vector<Piece> pieces_;
   std::size_t size_ = 0;
   kernels::ScaledNorm norm_;
@@ -199,8 +246,8 @@ class AtenStep {
 }  // namespace
 
 StepInfo aten_step(const OnlineMethod& method, Start start, NonFinite policy, const Unit& unit,
-                   bool keeps_w) {
-  AtenStep step(start, policy, unit);
+                   bool keeps_w, double& size) {
+  AtenStep step(start, policy, unit, size);
   std::visit(step, method);
   if (!keeps_w) step.follow();
   return step.info();
@@ -222,6 +269,57 @@ void aten_adaptive_step(const AdaptiveGradient& method, const Unit& unit) {
     const Tensor size = v.sqrt() / std::sqrt(second) + method.epsilon;
     slot.w.copy_(w * slot.shrink - m * (slot.eta / first) / size);
   }
+}
+
+// As the kernel of kernels/cut_adapt.cc.
+StepInfo aten_cut_step(const AdaptiveGradient& method, NonFinite policy, const Unit& unit) {
+  const auto taken_of = [](const Slot& slot) {
+    const auto type = slot.state->m.scalar_type();
+    const Tensor g = slot.g.to(type);
+    return slot.decay != 0 ? g + slot.w.to(type) * slot.decay : g;
+  };
+  StepInfo info;
+  std::size_t total = 0;
+  for (const Slot& slot : unit.slots) {
+    const Tensor fine = at::isfinite(taken_of(slot));
+    const auto bad = static_cast<std::size_t>(fine.numel() - fine.sum().item<std::int64_t>());
+    if (bad > 0 && policy == NonFinite::reject) {
+      const auto first = fine.logical_not().flatten().nonzero()[0].item<std::int64_t>();
+      throw NonFiniteInput("a component is not finite.", total + static_cast<std::size_t>(first));
+    }
+    info.non_finite += bad;
+    total += static_cast<std::size_t>(slot.w.numel());
+  }
+  double increment = 0, taken = 0;
+  std::int64_t clipped = 0;
+  for (const Slot& slot : unit.slots) {
+    const Tensor m = slot.state->m, v = slot.state->v;
+    const auto type = m.scalar_type();
+    const double t = static_cast<double>(slot.state->steps) + 1;
+    const double first = 1 - std::pow(method.beta1, t), second = 1 - std::pow(method.beta2, t);
+    const double before = t > 1 ? 1 - std::pow(method.beta2, t - 1) : 1;
+    const double most = std::sqrt(type == at::kDouble ? std::numeric_limits<double>::max()
+                                                      : std::numeric_limits<float>::max()) /
+                        2;
+    const Tensor w = slot.w.to(type), g = taken_of(slot), missing = at::isnan(g);
+    const Tensor bound = at::where(v.eq(0), at::full_like(v, most),
+                                   (v.sqrt() / std::sqrt(before) * method.cut).clamp_max(most));
+    const Tensor whole = at::where(missing, at::zeros_like(m), g - m);
+    const Tensor cut = at::minimum(at::maximum(whole, -bound), bound);
+    clipped += whole.ne(cut).sum().item<std::int64_t>();
+    increment += whole.clamp(-most, most).to(at::kDouble).square().sum().item<double>();
+    taken += cut.to(at::kDouble).square().sum().item<double>();
+    const Tensor size = (m + cut).abs().clamp_max(most);
+    v.copy_(at::where(missing, v, v * method.beta2 + size * size * (1 - method.beta2)));
+    m.add_(cut, 1 - method.beta1);
+    const Tensor scale = v.sqrt() / std::sqrt(second) + method.epsilon;
+    slot.w.copy_(w * slot.shrink - m * (slot.eta / first) / scale);
+  }
+  info.increment_norm = std::sqrt(increment);
+  if (increment > 0)
+    info.effective_beta = 1 - (1 - method.beta1) * std::sqrt(taken) / info.increment_norm;
+  if (total > 0) info.clipped_share = static_cast<double>(clipped) / static_cast<double>(total);
+  return info;
 }
 
 }  // namespace medgrad::libtorch

@@ -37,7 +37,7 @@ std::span<T> span_of(const Tensor& x) {
 // `keeps_w`: the step of m alone.
 template <Real T>
 StepInfo fused_step(const OnlineMethod& method, const StepOptions& options, const Unit& unit,
-                    bool keeps_w, Workspace<T>& workspace) {
+                    bool keeps_w, Workspace<T>& workspace, double& size) {
   medgrad::validate<T>(method);
   std::vector<Block<T>> blocks;
   blocks.reserve(unit.slots.size());
@@ -45,7 +45,7 @@ StepInfo fused_step(const OnlineMethod& method, const StepOptions& options, cons
     blocks.push_back({span_of<T>(slot.state->m), span_of<const T>(slot.g), span_of<T>(slot.w),
                       keeps_w ? 0 : slot.eta, keeps_w ? 1 : slot.shrink, slot.decay});
   }
-  return medgrad::step<T>(method, blocks, options, workspace);
+  return medgrad::step<T>(method, blocks, options, workspace, &size);
 }
 
 template <Real T>
@@ -66,10 +66,23 @@ void fused_adaptive_step(const AdaptiveGradient& method, const Unit& unit, Threa
   }
 }
 
+template <Real T>
+StepInfo fused_cut_step(const AdaptiveGradient& method, const StepOptions& options,
+                        const Unit& unit) {
+  std::vector<CutBlock<T>> blocks;
+  blocks.reserve(unit.slots.size());
+  for (const Slot& slot : unit.slots)
+    blocks.push_back({span_of<T>(slot.state->m), span_of<const T>(slot.g),
+                      span_of<T>(slot.state->v), span_of<T>(slot.w),
+                      static_cast<std::uint64_t>(slot.state->steps) + 1, slot.eta, slot.shrink,
+                      slot.decay});
+  return cut_adaptive_step<T>(method, blocks, options);
+}
+
 std::optional<AdaptiveGradient> adaptive_of(const GroupOptions& options) {
   const auto* adam = dynamic_cast<const MedianAdamOptions*>(&options);
   if (adam == nullptr) return std::nullopt;
-  return AdaptiveGradient{adam->method(), adam->beta1(), adam->beta2(), adam->eps()};
+  return AdaptiveGradient{adam->method(), adam->beta1(), adam->beta2(), adam->eps(), adam->cut()};
 }
 
 const OnlineOptions& online_of(const Unit& unit) {
@@ -222,6 +235,16 @@ void Engine::step(const ParamGroups& groups) {
   ++steps;
 }
 
+std::vector<double>& Engine::sizes_of(const Unit& unit, std::size_t n) {
+  const std::size_t group = unit.slots.front().group;
+  if (group_sizes_.size() <= group) group_sizes_.resize(group + 1);
+  std::vector<double>& sizes = unit.scope == Scope::global  ? global_sizes_
+                               : unit.scope == Scope::group ? group_sizes_[group]
+                                                            : state_of(unit.slots.front().w).sizes;
+  sizes.resize(n);
+  return sizes;
+}
+
 void Engine::step(const Unit& unit) {
   const OnlineOptions& online = online_of(unit);
   const std::optional<AdaptiveGradient> adaptive = adaptive_of(*unit.options);
@@ -230,13 +253,18 @@ void Engine::step(const Unit& unit) {
   const bool fused = is_fusable(unit, adaptive.has_value());
   const bool doubles = unit.slots.front().w.scalar_type() == at::kDouble;
   const OnlineMethod method = online.online();
-  const bool keeps_w = adaptive.has_value();
+  const bool keeps_w = adaptive.has_value(), cuts = adaptive && adaptive->cuts();
+  double& size = sizes_of(unit).front();
   ScopeReport& report = reports.emplace_back();
   report.what = name_of(unit);
   try {
-    report.info = !fused    ? aten_step(method, options.start, options.non_finite, unit, keeps_w)
-                  : doubles ? fused_step<double>(method, options, unit, keeps_w, workspace64_)
-                            : fused_step<float>(method, options, unit, keeps_w, workspace32_);
+    report.info = cuts && !fused    ? aten_cut_step(*adaptive, options.non_finite, unit)
+                  : cuts && doubles ? fused_cut_step<double>(*adaptive, options, unit)
+                  : cuts            ? fused_cut_step<float>(*adaptive, options, unit)
+                  : !fused
+                      ? aten_step(method, options.start, options.non_finite, unit, keeps_w, size)
+                  : doubles ? fused_step<double>(method, options, unit, keeps_w, workspace64_, size)
+                            : fused_step<float>(method, options, unit, keeps_w, workspace32_, size);
   } catch (const NonFiniteInput& input) {
     if (bad == BadGradient::raise) refuse(slot_at(unit, input.index()));
     report.skipped = true;
@@ -244,7 +272,7 @@ void Engine::step(const Unit& unit) {
     return;
   }
   for (const Slot& slot : unit.slots) ++slot.state->steps;
-  if (!adaptive) return;
+  if (!adaptive || cuts) return;
   if (!fused) {
     aten_adaptive_step(*adaptive, unit);
   } else if (doubles) {

@@ -25,6 +25,7 @@ struct ParameterState {
   Tensor m, v;     // v for MedianAdam only
   Tensor workers;  // n x its size, for SampleMedianSGD with workers only
   std::int64_t steps = 0;
+  std::vector<double> sizes;  // S of tau = auto, where it is a vector of its own
 };
 
 // A parameter in a step, with how its w follows (see Block in estimator.h).
@@ -87,6 +88,8 @@ class Engine {
 
  private:
   void step(const Unit& unit);
+  // S of tau = auto, one number for each estimator of the unit: n workers, or the one.
+  std::vector<double>& sizes_of(const Unit& unit, std::size_t n = 1);
   // Workers follow the columns [from, from + d), and these become their vectors.
   template <Real T>
   void follow(const Unit& unit, const Samples& samples, std::int64_t from, std::int64_t d,
@@ -97,6 +100,8 @@ class Engine {
 
   std::string kind_;
   std::unordered_map<const void*, ParameterState> states_;
+  std::vector<double> global_sizes_;              // S of tau = auto, of scope global
+  std::vector<std::vector<double>> group_sizes_;  // and of every group of scope group
   std::unique_ptr<ThreadPool> pool_;
   int threads_ = 0;
   Workspace<float> workspace32_;
@@ -110,12 +115,16 @@ class Engine {
 [[nodiscard]] bool is_fusable(const Unit& unit, bool with_v);
 
 // The online step of a unit by ATen operations; `keeps_w` leaves w alone (it is still part of g
-// where it decays). Throws NonFiniteInput as step() does.
+// where it decays), `size` is the S of tau = auto. Throws NonFiniteInput as step() does.
 [[nodiscard]] StepInfo aten_step(const OnlineMethod& method, Start start, NonFinite policy,
-                                 const Unit& unit, bool keeps_w);
+                                 const Unit& unit, bool keeps_w, double& size);
 
 // v and w of an adaptive step, after m's.
 void aten_adaptive_step(const AdaptiveGradient& method, const Unit& unit);
+
+// All of an adaptive step that cuts.
+[[nodiscard]] StepInfo aten_cut_step(const AdaptiveGradient& method, NonFinite policy,
+                                     const Unit& unit);
 
 // Zeros of a shape and layout like w, in the type that m is kept in, in large pages where it pays.
 [[nodiscard]] Tensor zeros_for(const Tensor& w);

@@ -73,11 +73,7 @@ std::unique_ptr<TrackingOptimizer> make_optimizer(const GradientMethod& method,
     return std::make_unique<MedianSGD>(std::move(parameters),
                                        MedianSGDOptions(lr, online->method).start(online->start));
   if (const auto* adaptive = std::get_if<AdaptiveGradient>(&method))
-    return std::make_unique<MedianAdam>(std::move(parameters),
-                                        MedianAdamOptions(lr, adaptive->first)
-                                            .beta1(adaptive->beta1)
-                                            .beta2(adaptive->beta2)
-                                            .eps(adaptive->epsilon));
+    return std::make_unique<MedianAdam>(std::move(parameters), MedianAdamOptions(lr, *adaptive));
   if (const auto* workers = std::get_if<WorkerGradient>(&method))
     return std::make_unique<SampleMedianSGD>(
         std::move(parameters),

@@ -54,17 +54,20 @@ double MedianAdamOptions::beta1() const {
     return std::max(0.0, 1 - sub->tau);
   return 0;
 }
-double MedianAdamOptions::tau() const { return tau_of(method_); }
-void MedianAdamOptions::set_tau(double value) { medgrad::set_tau(method_, value); }
+double MedianAdamOptions::tau() const { return cut_ < kInfinity ? 0 : tau_of(method_); }
+void MedianAdamOptions::set_tau(double value) {
+  if (tau() > 0) medgrad::set_tau(method_, value);
+}
 std::string MedianAdamOptions::method_line() const {
   std::string line =
       fmt::format("{} beta2={} eps={}", state_line(method_), number(beta2_), number(eps_));
   if (beta1_) line += fmt::format(" beta1={}", number(*beta1_));  // else it goes with tau
+  if (cut_ < kInfinity) line += fmt::format(" cut={}", number(cut_));
   return line;
 }
 void MedianAdamOptions::validate() const {
   GroupOptions::validate();
-  medgrad::validate(GradientMethod(AdaptiveGradient{method_, beta1(), beta2_, eps_}));
+  medgrad::validate(GradientMethod(AdaptiveGradient{method_, beta1(), beta2_, eps_, cut_}));
   validate_online(method_);
 }
 

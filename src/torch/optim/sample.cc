@@ -183,11 +183,12 @@ void Engine::follow(const Unit& unit, const Samples& samples, std::int64_t from,
     at += size;
   }
   const auto size = static_cast<std::size_t>(d);
+  std::vector<double>& sizes = sizes_of(unit, static_cast<std::size_t>(samples.rows.size(0)));
   for (std::int64_t i = 0; i < samples.rows.size(0); ++i) {
     const std::span<T> v(samples.workers[i].data_ptr<T>() + from, size);
     const std::span<T> row(samples.rows[i].data_ptr<T>() + from, size);
     worker_step<T>(options.worker(), v, row, {static_cast<std::uint64_t>(i), steps},
-                   {NonFinite::robust, pool()}, workspace);
+                   {NonFinite::robust, pool()}, workspace, {}, &sizes[static_cast<std::size_t>(i)]);
     std::ranges::copy(v, row.begin());
   }
 }

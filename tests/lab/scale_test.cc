@@ -1,0 +1,87 @@
+// Gradients of any scale, and steps with a wrong one: the keys, and the experiments made of them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "lab/studies.h"
+#include "medgrad/error.h"
+#include "testing.h"
+
+namespace medgrad::lab {
+namespace {
+
+using medgrad::testing::message_of;
+using testing::built_in;
+using testing::group;
+using testing::run;
+using testing::values_at;
+using testing::with;
+
+std::string document(const std::string& more) {
+  return R"({"experiment": "x", "objective": {"name": "quadratic", "d": 3},
+    "noise": {"name": "stable", "alpha": 1.3}, "steps": 50, "seeds": 4, )" +
+         more + "}";
+}
+
+// A power of two on gradients, and its inverse on learning rates, is no change at all with
+// tau = auto; with a fixed one it is.
+TEST(Scale, PowersOfTwoAreTheSameRun) {
+  const Results r = run(document(R"("eta": 0.02, "scale": [1, 64], "methods": [
+      {"name": "vclip", "tau": "auto"}, {"name": "cclip", "tau": "auto"},
+      {"name": "huber", "tau": "auto"}, {"name": "momentum", "tau": 0.1},
+      {"name": "vclip", "label": "fixed", "tau": 1}])"));
+  for (const char* const method : {"vclip", "cclip", "huber", "momentum"}) {
+    const auto one = values_at(group(r, method, "objective", {{"scale", 1.0}}), 50);
+    EXPECT_EQ(one, values_at(group(r, method, "objective", {{"scale", 64.0}}), 50)) << method;
+  }
+  EXPECT_NE(values_at(group(r, "fixed", "objective", {{"scale", 1.0}}), 50),
+            values_at(group(r, "fixed", "objective", {{"scale", 64.0}}), 50));
+}
+
+// Relative errors are those of m in the unit of the gradients.
+TEST(Scale, RelativeErrors) {
+  const Results r = run(R"({"experiment": "x", "objective": {"name": "fixed-target", "d": 4},
+    "noise": {"name": "cauchy"}, "steps": 40, "seeds": 3, "scale": [1, 0.25, 8],
+    "methods": [{"name": "cclip", "tau": "auto"}]})");
+  const auto one = values_at(group(r, "cclip", "relative_error", {{"scale", 1.0}}), 40);
+  for (const double scale : {0.25, 8.0})
+    EXPECT_EQ(one, values_at(group(r, "cclip", "relative_error", {{"scale", scale}}), 40));
+}
+
+// All steps bad by a factor 2 is a loss of twice the size; none is no change.
+TEST(Corrupted, SharesOfSteps) {
+  const auto final_of = [](const std::string& more) {
+    return values_at(
+        group(run(document(more + R"(, "methods": [{"name": "sgd"}])")), "sgd", "objective"), 50);
+  };
+  const auto plain = final_of(R"("eta": 0.02)");
+  EXPECT_EQ(plain, final_of(R"("eta": 0.02, "corrupted": {"share": 0})"));
+  EXPECT_EQ(final_of(R"("corrupted": {"share": 1, "factor": 2}, "eta": 0.01)"), plain);
+  EXPECT_NE(final_of(R"("eta": 0.02, "corrupted": {"share": 0.2, "factor": 2})"), plain);
+  EXPECT_EQ(message_of([&] { return final_of(R"("corrupted": {"share": 2})"); }),
+            "test.json:2: 'share' must be from 0 to 1, and 'factor' finite.");
+  EXPECT_NE(message_of([&] { return final_of(R"("scale": 0)"); }).find("'scale' must be"),
+            std::string::npos);
+}
+
+// How many steps are bad: sgd with a gradient of 1 and eta = 1 goes down by 1, or up by 1 where the
+// factor is -1. Of 4000 steps at a share of 0.1, 400 are, give or take 6 standard deviations of 19.
+TEST(Corrupted, AsOftenAsAsked) {
+  const Results r = run(R"({"experiment": "x", "objective": {"name": "l1-norm", "d": 1},
+    "w0": 5000, "steps": 4000, "seeds": 1, "eta": 1, "corrupted": {"share": 0.1, "factor": -1},
+    "methods": [{"name": "sgd"}]})");
+  const double end = values_at(group(r, "sgd", "objective"), 4000).front();
+  EXPECT_NEAR((4000 - (5000 - end)) / 2, 400, 114);
+}
+
+TEST(Scale, ClaimsOfTheBuiltInExperiment) {
+  const Results r = run(with(built_in("scale"), {{"scale", "[0.001, 1, 1000]"}, {"seeds", "6"}}));
+  ASSERT_EQ(r.claims.size(), 4U);
+  for (const Claim& claim : r.claims) EXPECT_EQ(claim.holds, true) << claim.claim << claim.evidence;
+  ASSERT_EQ(r.figures.size(), 1U);
+  EXPECT_EQ(r.figures[0].panels.size(), 4U);
+}
+
+}  // namespace
+}  // namespace medgrad::lab
