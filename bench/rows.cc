@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <random>
@@ -101,12 +100,6 @@ struct Task {
   double best = std::numeric_limits<double>::infinity();  // seconds of this thread's processor
   double wall = best;
 };
-
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // One turn of a task: as often in a row as takes a quarter of a millisecond, as the first one after
 // something else pays for its caches and its clock.
