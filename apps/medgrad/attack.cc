@@ -71,7 +71,7 @@ class AttackCommand final : public Command {
   }
 
  private:
-  static constexpr std::uint64_t kMostLiars = 1'000'000;
+  static constexpr std::uint64_t kMostLiars = 1'000'000, kMostNumbers = 1'000'000'000;
 
   // --against, with f where it has one and does not say.
   [[nodiscard]] std::optional<Rule> rule_against(const Attack& attack, std::uint64_t f) const {
@@ -95,6 +95,10 @@ class AttackCommand final : public Command {
   void run_on(const Matrix<T>& matrix, const Attack& attack, std::size_t f,
               AttackOptions<T>& options, const Common& common) const {
     const std::size_t d = matrix.d(), rows = rows_sent(attack, f);
+    if (rows > kMostNumbers / d)
+      throw Error("--f", f_,
+                  fmt::format("with {} a row it must be at most {}", counted(d, "component"),
+                              kMostNumbers / d));
     const auto pool = make_pool(common, matrix.n() * d);
     options.pool = pool.get();
     RowWriter writer = output_.open(matrix.columns(), source(), d);

@@ -147,8 +147,9 @@ struct BitFlip {
                                "silent data corruption: a number is off by a power of two, some "
                                "by a very large one"};
   static constexpr auto fields() {
-    return std::tuple(field("flips", &BitFlip::flips, range::whole(1), "how many bits of a row"),
-                      internal::attack_seed(&BitFlip::seed));
+    return std::tuple(
+        field("flips", &BitFlip::flips, range::whole(1, 1e6), "how many bits of a row"),
+        internal::attack_seed(&BitFlip::seed));
   }
   std::size_t flips = 1;
   std::uint64_t seed = 0;

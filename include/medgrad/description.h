@@ -110,7 +110,8 @@ struct Field {
   Range range;
   std::string_view meaning;
   bool required = false;  // is there no sensible default?
-  Words words = {};       // the values 0, 1, … by name
+  // The values 0, 1, … by name; where the range has "auto", the one word for that instead.
+  Words words = {};
 };
 
 template <class S, class V>

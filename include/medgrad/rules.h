@@ -11,10 +11,11 @@
 // estimate from the data, for where f is not known: with r_i the distance of row i to the
 // componentwise median, R the median of the r_i and S = 1.4826 times the median of |r_i - R|,
 //
-//     f = #{i: r_i > R + 5 (1 + 3/sqrt n) S and r_i > 3/2 R},   at most what the rule can bear.
+//     f = #{i: r_i > R + k S and r_i > 3/2 R},   at most what the rule can bear,
 //
-// For clean Gaussian rows that is 0 but in one of a hundred samples (one of thirty for five
-// numbers); it sees rows that are far away, not liars that stay within the crowd.
+// with k = 5 (1 + 3/sqrt n), and 70 for fewer than five rows, whose spread says little. For clean
+// Gaussian rows that is 0 but in one of a hundred samples (in up to one of twenty for six rows or
+// fewer); it sees rows that are far away, not liars that stay within the crowd.
 #pragma once
 
 #include <cstddef>

@@ -114,6 +114,8 @@ class Attacks(CommandTest):
         self.bad("'medain' is not an aggregator. Did you mean 'median'", *optimal, "--f", 1, "--against", "medain", data)
         self.bad("--against krum: f is 4; with 9 rows it must be at most 3", *optimal, "--f", 4, "--against", "krum", data)
         self.bad("--against krum:f=9: f is 9; with 6 rows", *optimal, "--f", 1, "--against", "krum:f=9", data)
+        self.bad("--f is 30000; with 40000 components a row it must be at most 25000", "attack", "nan", "--f", 30000,
+                 self.file("long.npy", np.zeros((1, 40000), np.float32)))
         self.bad("empty.csv", "attack", "alie", "--f", 1, self.file("empty.csv", ""))
 
     def test_it_is_listed_and_explained(self):
