@@ -15,6 +15,7 @@ namespace medgrad::dist {
 // "Worker 2", "Workers 0, 2 and 5".
 [[nodiscard]] inline std::string workers(const std::vector<int>& ranks) {
   std::vector<std::string> names;
+  names.reserve(ranks.size());
   for (const int rank : ranks) names.push_back(std::to_string(rank));
   const std::vector<std::string_view> words(names.begin(), names.end());
   return fmt::format("{} {}", ranks.size() == 1 ? "Worker" : "Workers", one_of(words, "and"));

@@ -183,6 +183,7 @@ class Threads : public Communicator {
 std::vector<std::unique_ptr<Communicator>> make_threads(int n) {
   const auto hub = std::make_shared<Hub>(static_cast<std::size_t>(n));
   std::vector<std::unique_ptr<Communicator>> ranks;
+  ranks.reserve(static_cast<std::size_t>(n));
   for (int r = 0; r < n; ++r) ranks.push_back(std::make_unique<Threads>(hub, r, n));
   return ranks;
 }

@@ -123,12 +123,12 @@ void AddBlock(const double* tile, std::size_t width, std::size_t row, std::size_
 }
 
 // Pairs (i, k), k <= i, of a few rows in the order of pair_index.
-consteval std::size_t PairRow(std::size_t pair) {
+constexpr std::size_t PairRow(std::size_t pair) {
   std::size_t i = 0;
   while (pair_index(i + 1, 0) <= pair) ++i;
   return i;
 }
-consteval std::size_t PairColumn(std::size_t pair) { return pair - pair_index(PairRow(pair), 0); }
+constexpr std::size_t PairColumn(std::size_t pair) { return pair - pair_index(PairRow(pair), 0); }
 
 // Inner products of kBlockRows rows from x on among themselves, lanes [part, part + N); sums[i] is
 // where those of the i-th row are.

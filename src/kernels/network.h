@@ -71,10 +71,10 @@ inline constexpr std::string_view kFoundMedians[] = {
     "ehfgijklikabbheffkcddgacjlbdcfdlghfkfjeigjdkaicidgbffigidffg",
     "adjlbcimlmabehfgghijaiefeicdflhmcffldlcifjikbggjbffgdhgkfigidggi",
     "efcdghbjimabbdfhacijegkmfgknbccgjnbfhndhaedfemcjbiikjlcejkfldiejfmfjgkgiijfggihi",
-    "jlikmoijmnimklghkocdeffhabaclnbdjlkmegloakeobljmhnbhcoekfgcgfmgicjdkdjhjbfdffhhmklhk"
-    "hifh",
-    "ikabdfceefmpadghcgnodgjldncmijopgjbhgndibolobeamekmnjpknacelcijlfoimbiflfhgiemeiimfj"
-    "fkfikmhjhkhi",
+    ("jlikmoijmnimklghkocdeffhabaclnbdjlkmegloakeobljmhnbhcoekfgcgfmgicjdkdjhjbfdffhhmklhk"
+     "hifh"),
+    ("ikabdfceefmpadghcgnodgjldncmijopgjbhgndibolobeamekmnjpknacelcijlfoimbiflfhgiemeiimfj"
+     "fkfikmhjhkhi"),
 };
 
 // The network of the median of N, at compile time.

@@ -349,7 +349,8 @@ HWY_INLINE void NearMeans(D d, const T* HWY_RESTRICT x, std::size_t n, std::size
   const hn::RebindToSigned<D> whole;
   using V = hn::Vec<D>;
   V sample[kSample];
-  const V half = hn::Set(d, static_cast<T>((n + 1) / 2)), kept = hn::Set(d, static_cast<T>(n - f));
+  const std::size_t rank = (n + 1) / 2;
+  const V half = hn::Set(d, static_cast<T>(rank)), kept = hn::Set(d, static_cast<T>(n - f));
   TakeSample(d, x, n, sample);
   V middle = SelectLanes(d, x, n, half, sample);
   if (n % 2 == 0) middle = Midpoint(d, middle, NextRank(d, x, n, middle, half));

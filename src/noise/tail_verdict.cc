@@ -130,7 +130,7 @@ TailVerdict judge_grouped(std::span<const double> centred, std::size_t group,
     throw Error(fmt::format("the sample has {}; a verdict on its tails needs at least {}.",
                             counted(v.n, "number"), kFewest));
   }
-  v.stable = std::move(stable);
+  v.stable = stable;
   v.efficiency = efficiency_of(x, group, options.batch, is_skewed(v));
   const auto tail = [&](Tail which) -> std::optional<Peaks> {
     try {
@@ -152,9 +152,9 @@ TailVerdict judge_grouped(std::span<const double> centred, std::size_t group,
 
 TailVerdict judge_tails(std::span<const double> sample, const VerdictOptions& options) {
   noise::Cleaned cleaned = noise::clean(sample);
-  StableTest stable = test_stable(cleaned.values);
+  const StableTest stable = test_stable(cleaned.values);
   noise::centre(cleaned.values, Centre::median);
-  TailVerdict v = noise::judge_grouped(cleaned.values, 1, std::move(stable), options);
+  TailVerdict v = noise::judge_grouped(cleaned.values, 1, stable, options);
   v.missing = cleaned.missing;
   return v;
 }
