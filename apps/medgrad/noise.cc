@@ -15,6 +15,7 @@
 #include "medgrad/io.h"
 #include "medgrad/registry.h"
 #include "medgrad/stable.h"
+#include "medgrad/stable_fit.h"
 #include "medgrad/tail_summary.h"
 #include "method_choice.h"
 #include "noise_fit.h"
@@ -67,6 +68,11 @@ class Noise final : public Command {
     options.value("--batch", batch_, "B",
                   "fit: numbers or gradients that are combined at a time, for which mean, median "
                   "and Huber are compared (default 10)");
+    options.value("--method", method_, "NAME",
+                  "fit: how the stable law is fitted: ml (maximum likelihood, the default for "
+                  "numbers), cf, koutrouvelis, kogon-williams (characteristic function) or "
+                  "quantiles (McCulloch; the only one for vectors)");
+    options.offer("--method", {fit_methods().begin(), fit_methods().end()});
     for (const Entry<NoiseModel>& entry : noises()) {
       for (const Parameter& parameter : entry.parameters) {
         if (parameter.name == "form") continue;
@@ -94,9 +100,11 @@ class Noise final : public Command {
   [[nodiscard]] std::vector<double> points(bool probabilities, const Common& common) const;
   void evaluate(const Function& function, const Common& common) const;
   void fit(const Common& common) const;
+  template <class Matrix>
+  void fit_matrix(const Matrix& matrix, const VerdictOptions& options, NoiseFit& found) const;
 
   std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_ = "S0",
-                                  batch_ = "10";
+                                  batch_ = "10", method_;
   bool elliptical_ = false;
   std::map<std::string, std::string, std::less<>> given_;  // stable addresses: options write here
   RowOutput output_;
@@ -235,41 +243,60 @@ void Noise::fit(const Common& common) const {
   if (!x_.empty()) throw Error("noise fit reads a FILE; leave out --x.");
   hint_at_terminal(files, common);
   const AnyMatrix any = read_matrix(files);
-  std::size_t nan = 0, inf = 0;
   const VerdictOptions options{static_cast<std::size_t>(
       std::min<std::uint64_t>(to_whole_number("--batch", batch_, 1), 1000000))};
-  const TailSummary summary = std::visit(
+  if (!method_.empty()) check_word("--method", method_, fit_methods());
+  NoiseFit found;
+  found.form = form_ == "S1" ? StableForm::S1 : StableForm::S0;
+  std::visit(
       [&](const auto& matrix) {
-        std::vector<double> values;
-        const bool vectors = matrix.d() > 1 && matrix.n() > 1;
-        for (std::size_t i = 0; i < matrix.n(); ++i) {
-          for (const double value : matrix.row(i)) {
-            nan += std::isnan(value) ? 1 : 0;
-            inf += std::isinf(value) ? 1 : 0;
-            if (!vectors) values.push_back(value);
-          }
-        }
         try {
-          return vectors ? tail_summary(matrix.rows(), {}, {.verdict = options})
-                         : tail_summary(values, options);
+          fit_matrix(matrix, options, found);
         } catch (const Error& error) {
           throw Error((file_.empty() || file_ == "-" ? "standard input" : file_) + ": " +
                       error.what());
         }
+        tell_notes(matrix.notes(), common);
       },
       any);
-  const auto tell = [&] {
-    std::visit([&](const auto& matrix) { tell_notes(matrix.notes(), common); }, any);
-  };
-  const StableForm form = form_ == "S1" ? StableForm::S1 : StableForm::S0;
-  if (output_.is_json()) {
-    write_file(output_.path(), tails_as_json(summary, form, nan, inf));
-    return tell();
+  if (output_.is_json()) return write_file(output_.path(), as_json(found));
+  // What to do comes first, the numbers behind it.
+  warn(common, found.summary.verdict());
+  if (found.nan + found.inf > 0) warn_non_finite(common, found.nan, found.inf);
+  write_file(output_.path(), as_csv(found));
+}
+
+template <class Matrix>
+void Noise::fit_matrix(const Matrix& matrix, const VerdictOptions& options, NoiseFit& found) const {
+  const bool vectors = matrix.d() > 1 && matrix.n() > 1;
+  if (vectors && !method_.empty() && method_ != medgrad::name(FitMethod::quantiles)) {
+    throw Error(fmt::format(
+        "--method is {}; rows of vectors, whose entries depend on each other, are fitted by "
+        "quantiles only.",
+        method_));
   }
-  write_file(output_.path(), tails_as_csv(summary, form));
-  tell();
-  if (nan + inf > 0) warn_non_finite(common, nan, inf);
-  warn(common, summary.verdict());
+  std::vector<double> values;
+  for (std::size_t i = 0; i < matrix.n(); ++i) {
+    for (const double value : matrix.row(i)) {
+      found.nan += std::isnan(value) ? 1 : 0;
+      found.inf += std::isinf(value) ? 1 : 0;
+      if (!vectors) values.push_back(value);
+    }
+  }
+  found.method = vectors           ? FitMethod::quantiles
+                 : method_.empty() ? FitMethod::likelihood
+                                   : fit_method(method_);
+  if (vectors) {
+    found.summary = tail_summary(matrix.rows(), {}, {.verdict = options});
+    found.stable = found.summary.quantiles;
+    return;
+  }
+  found.summary = tail_summary(values, options);
+  try {
+    found.stable = fit_stable(values, {.method = found.method});
+  } catch (const Error&) {
+    if (!method_.empty()) throw;  // else the tails speak for themselves
+  }
 }
 
 }  // namespace

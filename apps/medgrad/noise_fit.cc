@@ -12,23 +12,28 @@
 namespace medgrad::app {
 namespace {
 
-// One estimate with its interval.
+// One estimate with its interval, and its standard error where the method gives one.
 struct Line {
   std::string name;
   double value;
   Interval interval;
+  std::optional<double> error = std::nullopt;
 };
 
-std::vector<Line> lines_of(const TailSummary& summary, StableForm form) {
+std::vector<Line> lines_of(const NoiseFit& found) {
   std::vector<Line> lines;
-  if (summary.quantiles) {
-    const StableFit& fit = *summary.quantiles;
-    const StableParameters p = convert(fit.parameters, form);
+  const TailSummary& summary = found.summary;
+  if (found.stable) {
+    const StableFit& fit = *found.stable;
+    const StableParameters p = convert(fit.parameters, found.form);
     const double moved = p.location - fit.parameters.location;
-    lines = {{"alpha", p.alpha, fit.alpha},
-             {"beta", p.beta, fit.beta},
-             {"scale", p.scale, fit.scale},
-             {"location", p.location, {fit.location.low + moved, fit.location.high + moved}}};
+    lines = {{"alpha", p.alpha, fit.alpha, fit.errors.alpha},
+             {"beta", p.beta, fit.beta, fit.errors.beta},
+             {"scale", p.scale, fit.scale, fit.errors.scale},
+             {"location",
+              p.location,
+              {fit.location.low + moved, fit.location.high + moved},
+              fit.errors.location}};
   }
   if (summary.hill) lines.push_back({"hill", summary.hill->alpha, summary.hill->interval});
   if (summary.log_moment)
@@ -77,32 +82,38 @@ Json json_of(const Peaks& p) {
 
 }  // namespace
 
-std::string tails_as_csv(const TailSummary& summary, StableForm form) {
-  std::string text = fmt::format("# what,estimate,low,high (95 % intervals; location in {})\n",
-                                 form == StableForm::S0 ? "S0" : "S1");
-  const auto line = [&](const std::string& name, double value, const Interval& interval) {
-    text += fmt::format("{},{},{},{}\n", name, number(value), number(interval.low),
-                        number(interval.high));
+std::string as_csv(const NoiseFit& found) {
+  std::string text = fmt::format(
+      "# what,estimate,low,high,error (95 % intervals and standard errors; alpha to location by "
+      "{}, "
+      "location in {})\n",
+      name(found.method), found.form == StableForm::S0 ? "S0" : "S1");
+  const auto line = [&](const Line& l) {
+    text += fmt::format("{},{},{},{},{}\n", l.name, number(l.value), number(l.interval.low),
+                        number(l.interval.high), l.error ? number(*l.error) : "");
   };
-  for (const Line& l : lines_of(summary, form)) line(l.name, l.value, l.interval);
-  for (const auto& [name, peaks] : tails_of(summary)) {
-    line("xi-" + name, peaks->pareto.xi, peaks->pareto.xi_interval);
-    line("xi-" + name + "-moment", peaks->moment.xi, peaks->moment.interval);
-    line("xi-" + name + "-hill", peaks->hill.xi, peaks->hill.interval);
+  for (const Line& l : lines_of(found)) line(l);
+  for (const auto& [name, peaks] : tails_of(found.summary)) {
+    line({"xi-" + name, peaks->pareto.xi, peaks->pareto.xi_interval});
+    line({"xi-" + name + "-moment", peaks->moment.xi, peaks->moment.interval});
+    line({"xi-" + name + "-hill", peaks->hill.xi, peaks->hill.interval});
   }
   return text;
 }
 
-std::string tails_as_json(const TailSummary& summary, StableForm form, std::size_t nan,
-                          std::size_t inf) {
-  Json json = {{"form", form == StableForm::S0 ? "S0" : "S1"}};
-  for (const Line& line : lines_of(summary, form)) {
+std::string as_json(const NoiseFit& found) {
+  const TailSummary& summary = found.summary;
+  Json json = {{"verdict", summary.verdict()},
+               {"method", name(found.method)},
+               {"form", found.form == StableForm::S0 ? "S0" : "S1"}};
+  for (const Line& line : lines_of(found)) {
     json[line.name] = json_number(line.value);
     json["intervals"][line.name] = pair_of(line.interval);
+    if (line.error) json["errors"][line.name] = json_number(*line.error);
   }
   for (const auto& [name, peaks] : tails_of(summary)) json["tails"][name] = json_of(*peaks);
-  json["nan"] = nan;
-  json["inf"] = inf;
+  json["nan"] = found.nan;
+  json["inf"] = found.inf;
   if (summary.judged) {
     const TailVerdict& v = *summary.judged;
     const Efficiency& e = v.efficiency;
@@ -124,7 +135,6 @@ std::string tails_as_json(const TailSummary& summary, StableForm form, std::size
     json["p_value"] = json["bias"] = nullptr;
     json["advice"] = "unclear";
   }
-  json["verdict"] = summary.verdict();
   return json.dump(2) + "\n";
 }
 

@@ -2,16 +2,24 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "medgrad/tail_summary.h"
 
 namespace medgrad::app {
 
-// Lines of what,estimate,low,high.
-[[nodiscard]] std::string tails_as_csv(const TailSummary& summary, StableForm form);
-// `nan` and `inf` of the data's entries are not finite.
-[[nodiscard]] std::string tails_as_json(const TailSummary& summary, StableForm form,
-                                        std::size_t nan, std::size_t inf);
+// What was found in a file.
+struct NoiseFit {
+  TailSummary summary;
+  std::optional<StableFit> stable;  // in S0; none where no stable law can be fitted
+  FitMethod method = FitMethod::likelihood;
+  StableForm form = StableForm::S0;  // to print it in
+  std::size_t nan = 0, inf = 0;      // so many entries of the data are not finite
+};
+
+// Lines of what,estimate,low,high,error.
+[[nodiscard]] std::string as_csv(const NoiseFit& fit);
+[[nodiscard]] std::string as_json(const NoiseFit& fit);
 
 }  // namespace medgrad::app

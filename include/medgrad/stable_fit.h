@@ -1,10 +1,14 @@
 // The stable law of a sample, and whether it is one at all.
 //
-// Three fits. `likelihood` maximises the sum of log f, with densities from tables (stable_table.h)
-// and standard errors from the sum of score score'; no estimator does better in large samples.
-// `characteristic` is nearly as good and takes a hundredth of the time; it comes with a test of
-// whether any stable law fits. `quantiles` (McCulloch, tail_index.h) needs five quantiles and
-// nothing else.
+// Five fits, each with standard errors:
+//
+//   ml              maximum likelihood, with densities from tables (stable_table.h) and errors from
+//                   the sum of score score'; no estimator does better in large samples
+//   cf              by the characteristic function, weighted: nearly as good in a hundredth of the
+//                   time, with a test of whether any stable law fits
+//   koutrouvelis    by regressions on the logarithm of the characteristic function, again and again
+//   kogon-williams  likewise, once, on [0.1, 1] (the formulas are in src/noise/regression_fit.h)
+//   quantiles       McCulloch (tail_index.h): five quantiles and nothing else
 //
 // Characteristic functions: with z = (x - median) / (half the interquartile range) the means of
 // cos(tz) and sin(tz) at eight t are compared with those of a stable law, weighted by the inverse
@@ -37,11 +41,22 @@ struct StableTest {
 };
 
 // NaN is left out. +-Inf counts as the largest finite double of its sign. Error for fewer than 20
-// numbers and where the middle half of the sample is one value. fit(-x) is the mirror of fit(x).
+// numbers and where the middle half of the sample is one value. fit(-x) is the mirror of fit(x),
+// bit for bit.
 [[nodiscard]] StableTest test_stable(std::span<const double> sample);
 
-enum class FitMethod : std::uint8_t { likelihood, characteristic, quantiles };
+enum class FitMethod : std::uint8_t {
+  likelihood,
+  characteristic,
+  koutrouvelis,
+  kogon_williams,
+  quantiles
+};
 [[nodiscard]] std::string_view name(FitMethod method);  // as above
+[[nodiscard]] std::span<const std::string_view> fit_methods();
+// By its name; an Error where there is none. "likelihood", "characteristic" and "mcculloch" are
+// understood, too.
+[[nodiscard]] FitMethod fit_method(std::string_view name);
 
 struct StableFitOptions {
   FitMethod method = FitMethod::likelihood;
@@ -51,8 +66,8 @@ struct StableFitOptions {
 };
 
 // In S0. NaN is left out, and for `likelihood` +-Inf, too, which no stable law gives. alpha is
-// looked for from 0.2 on (quantiles: 0.5). Errors as above. fit(-x) is the mirror of fit(x); for
-// `likelihood` to 1e-6 of the standard errors, as it ends when nothing is gained.
+// looked for from 0.2 on (cf and regressions: 0.1, quantiles: 0.5). Errors as above. fit(-x) is the
+// mirror of fit(x), bit for bit.
 [[nodiscard]] StableFit fit_stable(std::span<const double> sample, const StableFitOptions& options);
 
 }  // namespace medgrad

@@ -57,9 +57,15 @@ enum class Centre : std::uint8_t { none, mean, median, pairs };
 
 // --- a stable law by quantiles -------------------------------------------------------------------
 
+// Of the estimates; 0 where a parameter stands at an end of its range.
+struct StandardErrors {
+  double alpha = 0, beta = 0, scale = 0, location = 0;
+};
+
 struct StableFit {
   StableParameters parameters;  // in S0
   Interval alpha, beta, scale, location;
+  StandardErrors errors;
   std::size_t n = 0, missing = 0, infinite = 0;
   // At an end of alpha in [0.5, 2] or beta in [-1, 1] the data asked for more. At alpha = 2 beta
   // means nothing: it is given as 0 with the interval [-1, 1].
@@ -68,8 +74,9 @@ struct StableFit {
   [[nodiscard]] TailIndex tail_index() const;
 };
 
-// Error for fewer than 20 numbers, where the middle half of the sample is one value, and where 5 %
-// of a side are infinite. In other forms: convert(fit.parameters, StableForm::S1).
+// fit(-x) is the mirror of fit(x), bit for bit. Error for fewer than 20 numbers, where the middle
+// half of the sample is one value, and where 5 % of a side are infinite. In other forms:
+// convert(fit.parameters, StableForm::S1).
 [[nodiscard]] StableFit fit_stable(std::span<const double> sample);
 
 // --- Hill ----------------------------------------------------------------------------------------

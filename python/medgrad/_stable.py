@@ -117,17 +117,18 @@ class Stable:
         return Stable(*columns, form=form)
 
     @classmethod
-    def fit(cls, x, method="likelihood", profile=False):
-        """The stable law of a sample in S0; `intervals` of the result has 95 % intervals.
+    def fit(cls, x, method="ml", profile=False):
+        """The stable law of a sample in S0. `intervals` of the result has 95 % intervals, `errors` standard errors.
 
-        method: "likelihood" (maximum likelihood), "characteristic" (by the characteristic function: nearly as good, and faster) or
-        "quantiles" (McCulloch). profile: intervals of alpha and beta from the profile of the likelihood.
+        method: "ml" (maximum likelihood), "cf" (weighted characteristic function: nearly as good, and faster),
+        "koutrouvelis" and "kogon-williams" (regressions on the characteristic function), "quantiles" (McCulloch).
+        profile: with "ml", intervals of alpha and beta from the profile of the likelihood. fit(-x) is the mirror of fit(x), bit for
+        bit.
         """
-        if method not in ("likelihood", "characteristic", "quantiles"):
-            raise ValueError(f"method is {method!r}; it must be likelihood, characteristic or quantiles.")
-        found = _core.fit_stable(np.ascontiguousarray(array(x), dtype=np.float64).ravel(), method, bool(profile))
+        found = _core.fit_stable(np.ascontiguousarray(array(x), dtype=np.float64).ravel(), str(method), bool(profile))
         law = cls(found["alpha"], found["beta"], found["scale"], found["location"])
         law.intervals = found["intervals"]
+        law.errors = found["errors"]
         law.n = found["n"]
         return law
 

@@ -58,6 +58,12 @@ py::dict dict_of(const StableFit& fit) {
   intervals["scale"] = tuple_of(fit.scale);
   intervals["location"] = tuple_of(fit.location);
   dict["intervals"] = intervals;
+  py::dict errors;
+  errors["alpha"] = fit.errors.alpha;
+  errors["beta"] = fit.errors.beta;
+  errors["scale"] = fit.errors.scale;
+  errors["location"] = fit.errors.location;
+  dict["errors"] = errors;
   dict["n"] = fit.n;
   dict["missing"] = fit.missing;
   dict["infinite"] = fit.infinite;
@@ -185,11 +191,7 @@ void add_stable(py::module_& m) {
                });
   }
   m.def("fit_stable", [](const py::array& x, const std::string& method, bool profile) {
-    StableFitOptions options{.profile = profile};
-    for (const FitMethod one :
-         {FitMethod::likelihood, FitMethod::characteristic, FitMethod::quantiles}) {
-      if (name(one) == method) options.method = one;
-    }
+    const StableFitOptions options{.method = fit_method(method), .profile = profile};
     const py::gil_scoped_release released;
     StableFit fit = fit_stable(vector_of<double>(x), options);
     const py::gil_scoped_acquire held;

@@ -136,16 +136,17 @@ Point start_of(const Means& m) {
 
 }  // namespace
 
+double turn(double alpha, double log_s) {
+  if (alpha >= 2) return 0;
+  const double e = 1 - alpha;
+  if (std::fabs(e) < 1e-9) return 2 / kPi * log_s * std::exp(log_s);
+  return std::exp(alpha * log_s) * std::expm1(e * log_s) / std::tan(kPi / 2 * e);
+}
+
 std::complex<double> characteristic(const Shape& law, double t) {
-  const double log_s = law.log_scale + std::log(t), s = std::exp(log_s);
-  const double power = std::exp(law.alpha * log_s), e = 1 - law.alpha;
-  // |s|^alpha tan(pi alpha/2) (|s|^{1-alpha} - 1) = tan(pi alpha/2) (s - s^alpha)
-  double turn = 0;
-  if (law.beta != 0 && law.alpha < 2) {
-    turn = std::fabs(e) < 1e-9 ? 2 / kPi * log_s * s
-                               : power * std::expm1(e * log_s) / std::tan(kPi / 2 * e);
-  }
-  return std::polar(std::exp(-power), law.location * t - law.beta * turn);
+  const double log_s = law.log_scale + std::log(t);
+  const double by_beta = law.beta != 0 ? law.beta * turn(law.alpha, log_s) : 0;
+  return std::polar(std::exp(-std::exp(law.alpha * log_s)), law.location * t - by_beta);
 }
 
 Means means_of(std::span<const double> z) {
@@ -177,21 +178,28 @@ Means means_of(const Shape& law) {
 }
 
 // By products of cosines and sines: 2 cos a cos b = cos(a - b) + cos(a + b), and so on.
+PairCovariance pair_covariance(std::complex<double> s, std::complex<double> t,
+                               std::complex<double> sum, std::complex<double> difference) {
+  return {(difference.real() + sum.real()) / 2 - s.real() * t.real(),
+          (sum.imag() - difference.imag()) / 2 - s.real() * t.imag(),
+          (sum.imag() + difference.imag()) / 2 - s.imag() * t.real(),
+          (difference.real() - sum.real()) / 2 - s.imag() * t.imag()};
+}
+
 MeansCovariance covariance_of(const Shape& law) {
-  const Means m = means_of(law);
   const std::size_t count = kNodes.size();
   MeansCovariance c{};
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < count; ++j) {
       const double gap = std::fabs(kNodes[i] - kNodes[j]);
-      const std::complex<double> plus = characteristic(law, kNodes[i] + kNodes[j]);
       std::complex<double> minus = gap == 0 ? 1.0 : characteristic(law, gap);
       if (kNodes[i] < kNodes[j]) minus = std::conj(minus);  // phi(t_i - t_j)
-      const std::size_t si = i + count, sj = j + count;
-      c[i][j] = (minus.real() + plus.real()) / 2 - m[i] * m[j];
-      c[si][sj] = (minus.real() - plus.real()) / 2 - m[si] * m[sj];
-      c[si][j] = (plus.imag() + minus.imag()) / 2 - m[si] * m[j];
-      c[j][si] = c[si][j];
+      const PairCovariance pair =
+          pair_covariance(characteristic(law, kNodes[i]), characteristic(law, kNodes[j]),
+                          characteristic(law, kNodes[i] + kNodes[j]), minus);
+      c[i][j] = pair.cos_cos;
+      c[i + count][j + count] = pair.sin_sin;
+      c[i + count][j] = c[j][i + count] = pair.sin_cos;
     }
   }
   return c;

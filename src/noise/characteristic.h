@@ -13,6 +13,9 @@ struct Shape {
   double alpha = 2, beta = 0, log_scale = 0, location = 0;
 };
 
+// tan(pi alpha/2) (s - s^alpha), what beta turns the phase by in S0 at s = scale t, by log s.
+[[nodiscard]] double turn(double alpha, double log_s);
+
 // E exp(itX) in S0, t > 0.
 [[nodiscard]] std::complex<double> characteristic(const Shape& law, double t);
 
@@ -24,6 +27,13 @@ using MeansCovariance = std::array<Means, kMeans>;
 
 [[nodiscard]] Means means_of(std::span<const double> z);
 [[nodiscard]] Means means_of(const Shape& law);
+// Covariances of cos(sX), sin(sX) with cos(tX), sin(tX), from phi at s, t, s + t and s - t.
+struct PairCovariance {
+  double cos_cos, cos_sin, sin_cos, sin_sin;
+};
+[[nodiscard]] PairCovariance pair_covariance(std::complex<double> s, std::complex<double> t,
+                                             std::complex<double> sum,
+                                             std::complex<double> difference);
 // Of one number of the law.
 [[nodiscard]] MeansCovariance covariance_of(const Shape& law);
 

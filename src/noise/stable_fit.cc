@@ -1,11 +1,16 @@
 #include "medgrad/stable_fit.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
+#include "base/text.h"
+#include "medgrad/error.h"
 #include "noise/likelihood.h"
+#include "noise/regression_fit.h"
 #include "noise/standardised.h"
 #include "noise/tail_parts.h"
 
@@ -57,59 +62,84 @@ double profile_end(std::span<const double> z, const LikelihoodFit& best, std::si
   return inside;
 }
 
-StableFit fit_likelihood(std::span<const double> sample, bool profile) {
-  const noise::Standardised s = noise::standardise(sample);
+StableFit fit_likelihood(const noise::Standardised& s, bool profile) {
   const Shape start = noise::fit_means(noise::means_of(s.z)).law;
   const LikelihoodFit best = noise::maximise_likelihood(s.z, start);
   const noise::Information inverse = noise::inverse_information(best.at.information, best.held);
+  std::array<double, 4> errors{};
+  for (std::size_t i = 0; i < 4; ++i) errors[i] = std::sqrt(std::max(inverse[i][i], 0.0));
   const Shape& law = best.law;
+  StableFit fit = noise::fit_of(s, law, errors);
   const bool gaussian = law.alpha >= 2 - 1e-6;
-  const auto error = [&](std::size_t i) {
-    return noise::kZ95 * std::sqrt(std::max(inverse[i][i], 0.0));
+  const auto width = [&](std::size_t i) {
+    return std::max(noise::kZ95 * errors[i], 0.2 / std::sqrt(static_cast<double>(s.z.size())));
   };
-  StableFit fit;
-  const double scale = s.unit * std::exp(law.log_scale);
-  fit.parameters = {law.alpha, gaussian ? 0 : law.beta, scale, s.centre + s.unit * law.location,
-                    StableForm::S0};
-  const double n = static_cast<double>(s.z.size());
   if (profile || law.alpha > kNearGaussian) {
-    const double width = std::max(error(0), 0.2 / std::sqrt(n));
-    fit.alpha = {profile_end(s.z, best, 0, width, 0.2),
-                 gaussian ? 2 : profile_end(s.z, best, 0, width, 2)};
-  } else {
-    fit.alpha = {std::max(law.alpha - error(0), 0.0), std::min(law.alpha + error(0), 2.0)};
+    fit.alpha = {profile_end(s.z, best, 0, width(0), 0.2),
+                 gaussian ? 2 : profile_end(s.z, best, 0, width(0), 2)};
   }
-  if (gaussian) {
-    fit.beta = {-1, 1};
-  } else if (profile) {
-    const double width = std::max(error(1), 0.2 / std::sqrt(n));
-    fit.beta = {law.beta <= -1 ? -1 : profile_end(s.z, best, 1, width, -1),
-                law.beta >= 1 ? 1 : profile_end(s.z, best, 1, width, 1)};
-  } else {
-    fit.beta = {std::max(law.beta - error(1), -1.0), std::min(law.beta + error(1), 1.0)};
+  if (profile && !gaussian) {
+    fit.beta = {law.beta <= -1 ? -1 : profile_end(s.z, best, 1, width(1), -1),
+                law.beta >= 1 ? 1 : profile_end(s.z, best, 1, width(1), 1)};
   }
-  fit.scale = {scale * std::exp(-error(2)), scale * std::exp(error(2))};
-  const double off = s.unit * error(3);
-  fit.location = {fit.parameters.location - off, fit.parameters.location + off};
   fit.n = s.z.size();
-  fit.missing = s.missing;
-  fit.infinite = s.infinite;
   fit.alpha_clamped = best.held[0];
   fit.beta_clamped = best.held[1] && !gaussian;
   return fit;
 }
 
+StableFit fit_regression(const noise::Standardised& s, FitMethod method) {
+  const auto n = static_cast<double>(s.n);
+  const double share = static_cast<double>(s.z.size()) / n;
+  const noise::RegressionFit found = method == FitMethod::koutrouvelis
+                                         ? noise::fit_koutrouvelis(s.z, share)
+                                         : noise::fit_kogon_williams(s.z, share);
+  std::array<double, 4> errors = found.errors;
+  for (double& e : errors) e /= std::sqrt(n);
+  StableFit fit = noise::fit_of(s, found.law, errors);
+  fit.alpha_clamped = found.alpha_clamped;
+  fit.beta_clamped = found.beta_clamped;
+  return fit;
+}
+
+struct Named {
+  FitMethod method;
+  std::string_view name, other;
+};
+constexpr std::array<Named, 5> kMethods = {
+    {{FitMethod::likelihood, "ml", "likelihood"},
+     {FitMethod::characteristic, "cf", "characteristic"},
+     {FitMethod::koutrouvelis, "koutrouvelis", "koutrouvelis"},
+     {FitMethod::kogon_williams, "kogon-williams", "kogon_williams"},
+     {FitMethod::quantiles, "quantiles", "mcculloch"}}};
+
 }  // namespace
 
-std::string_view name(FitMethod method) {
-  constexpr std::array<std::string_view, 3> kNames = {"likelihood", "characteristic", "quantiles"};
-  return kNames[static_cast<std::size_t>(method)];
+std::string_view name(FitMethod method) { return kMethods[static_cast<std::size_t>(method)].name; }
+
+std::span<const std::string_view> fit_methods() {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kMethods.size()> names{};
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = kMethods[i].name;
+    return names;
+  }();
+  return kNames;
+}
+
+FitMethod fit_method(std::string_view text) {
+  for (const Named& one : kMethods) {
+    if (text == one.name || text == one.other) return one.method;
+  }
+  throw Error(fmt::format("method is '{}'; it must be {}.", text, one_of(fit_methods(), "or")));
 }
 
 StableFit fit_stable(std::span<const double> sample, const StableFitOptions& options) {
   if (options.method == FitMethod::quantiles) return fit_stable(sample);
   if (options.method == FitMethod::characteristic) return test_stable(sample).fit;
-  return fit_likelihood(sample, options.profile);
+  const noise::Standardised s = noise::standardise(sample);
+  return noise::as_given(s, options.method == FitMethod::likelihood
+                                ? fit_likelihood(s, options.profile)
+                                : fit_regression(s, options.method));
 }
 
 }  // namespace medgrad

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "medgrad/error.h"
+#include "noise/standardised.h"
 #include "noise/tail_parts.h"
 #include "noise/tail_quantiles.h"
 
@@ -144,7 +145,17 @@ StableFit fit_grouped(std::span<const double> sample, std::size_t group, std::si
 
 }  // namespace noise
 
-StableFit fit_stable(std::span<const double> sample) { return noise::fit_grouped(sample, 1); }
+StableFit fit_stable(std::span<const double> sample) {
+  noise::Cleaned cleaned = noise::clean(sample);
+  std::vector<double>& x = cleaned.values;
+  const bool left = !x.empty() && noise::leans_left(x, noise::median(x));
+  if (left) {
+    for (double& v : x) v = -v;
+  }
+  StableFit fit = noise::fit_grouped(x, 1);
+  fit.missing = cleaned.missing;
+  return left ? noise::mirrored(fit) : fit;
+}
 
 TailIndex StableFit::tail_index() const {
   TailIndex t;

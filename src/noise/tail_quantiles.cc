@@ -167,6 +167,8 @@ StableFit fit_quantiles(const FiveQuantiles& sample, const FiveByFive& covarianc
                  : Interval{-1, 1};
   fit.scale = {std::ldexp(std::max(scale - dc, 0.0), exponent), std::ldexp(scale + dc, exponent)};
   fit.location = {std::ldexp(location - dl, exponent), std::ldexp(location + dl, exponent)};
+  fit.errors = {da / kZ95, r.beta_known ? db / kZ95 : 0, std::ldexp(dc, exponent) / kZ95,
+                std::ldexp(dl, exponent) / kZ95};
   return fit;
 }
 

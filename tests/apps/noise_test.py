@@ -78,6 +78,13 @@ class Noise(CommandTest):
         text = run("noise", "fit", data, "--batch", 4)
         self.assertIn(b"Use a median-type estimator: in batches of 4 ", text.stderr)
         self.assertEqual(text.stdout.splitlines()[1].split(b",")[0], b"alpha")
+        self.assertEqual((next(iter(result)), result["method"]), ("verdict", "ml"))
+        for method in ("cf", "koutrouvelis", "kogon-williams", "quantiles"):
+            other = json.loads(self.good("noise", "fit", data, "--method", method, "--format", "json"))
+            self.assertEqual(other["method"], method)
+            # They are of one sample, so nearer to each other than five errors of one.
+            for name, error in other["errors"].items():
+                self.assertLess(abs(other[name] - result[name]), 5 * error, (method, name))
 
     def test_every_model_can_be_sampled(self):
         names = [noise["name"] for noise in json.loads(self.good("list", "noises", "--format", "json"))["noises"]]
@@ -131,6 +138,8 @@ class Noise(CommandTest):
                 (("sample", "--alpha", 1, "-n", "99999999999999999999"), "-n is '9{20}', which is too large"),
                 (("fit", short), r"short\.csv: .*20"),
                 (("fit", short, "--batch", 0), "--batch is '0'"),
+                (("fit", short, "--method", "kf"), "--method is 'kf'; it must be ml, cf, koutrouvelis, kogon-williams or quantiles"),
+                (("fit", self.file("rows.csv", "1,2\n3,4\n"), "--method", "ml"), "rows of vectors.*quantiles only"),
                 (("fit", short, "--format", "npy"), "csv or json, not npy"),
                 (("fit", short, "--out", self.path("fit.npy")), "csv or json, not npy"),
                 (("fit", self.path("no.csv")), "does not exist")]:

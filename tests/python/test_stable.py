@@ -60,6 +60,11 @@ def test_fit_and_tail_index():
     assert abs(best.alpha - 1.4) < 0.05 and best.logpdf(x, tolerance=1e-9).sum() > medgrad.Stable.fit(x, "quantiles").logpdf(x).sum()
     with pytest.raises(ValueError, match="method is 'moments'"):
         medgrad.Stable.fit(x, "moments")
+    for method in ("cf", "koutrouvelis", "kogon-williams", "quantiles"):
+        other, mirror = medgrad.Stable.fit(x, method), medgrad.Stable.fit(-x, method)
+        assert abs(other.alpha - best.alpha) < 5 * other.errors["alpha"], method
+        assert (mirror.alpha, mirror.beta, mirror.location) == (other.alpha, -other.beta, -other.location), method
+    assert medgrad.Stable.fit(-x).beta == -best.beta
     points = np.linspace(-50, 50, 5).reshape(5, 1)
     assert np.allclose(best.pdf(points, tolerance=1e-10), best.pdf(points), rtol=2e-10, atol=0)
     with pytest.raises(ValueError, match="tolerance of a table is 0"):
