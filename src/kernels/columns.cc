@@ -1,5 +1,6 @@
 #include "kernels/columns.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -60,66 +61,56 @@ bool AllFinite(const T* const* rows, std::size_t n, std::size_t begin, std::size
   return hn::AllTrue(d, hn::Eq(sum, zero)) && tail == T{0};
 }
 
-// Also adds 0 times the sum of the column to `alarm`: NaN from then on if an entry is not finite
-// (or the sum overflows).
-template <std::size_t N, class D, std::size_t... I>
-HWY_INLINE hn::Vec<D> MedianOf(D d, const hn::TFromD<D>* const* rows, std::size_t j,
-                               hn::Vec<D>& alarm, std::index_sequence<I...>) {
-  static constexpr MedianNetwork<N> kNetwork;
-  hn::Vec<D> v[N];
-  for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, rows[i] + j);
-  hn::Vec<D> sum = v[0];
-  for (std::size_t i = 1; i < N; ++i) sum = hn::Add(sum, v[i]);
-  alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
-  (Compare<kNetwork.comparators[I]>(v), ...);
-  if constexpr (N % 2 == 1) {
-    return v[N / 2];
-  } else {
-    return Midpoint(d, v[N / 2 - 1], v[N / 2]);
-  }
-}
+template <std::size_t N>
+inline constexpr MedianNetwork<N> kMedianOf{};
 
-// kStream: past the cache; `out` is aligned to vectors then.
-template <std::size_t N, bool kStream, class T>
-bool MediansOf(const T* const* rows, std::size_t begin, std::size_t end, T* HWY_RESTRICT out) {
-  constexpr auto kAll = std::make_index_sequence<MedianNetwork<N>().count>();
+// False if an entry is not finite: 0 times the sum of a column is NaN then, and stays in the sum of
+// those (also if that sum overflows). `stream`: past the cache; `out` is aligned to vectors then.
+template <std::size_t N, class T>
+bool MediansOf(const T* const* rows, std::size_t begin, std::size_t count, bool stream,
+               T* HWY_RESTRICT out) {
   const hn::ScalableTag<T> d;
-  const T* local[N];  // the compiler cannot know that writing `out` leaves `rows` alone
-  for (std::size_t i = 0; i < N; ++i) local[i] = rows[i];
-  std::size_t j = begin;
+  const std::size_t lanes = hn::Lanes(d);
+  T few[hn::MaxLanes(d)];
+  T* HWY_RESTRICT const to = count < lanes ? few : out;
   auto alarm = hn::Zero(d);
-  for (; j + hn::Lanes(d) <= end; j += hn::Lanes(d)) {
-    for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(local[i] + j + 2048 / sizeof(T));
-    const auto median = MedianOf<N>(d, local, j, alarm, kAll);
-    if constexpr (kStream) {
-      hn::Stream(median, d, out + (j - begin));
+  VisitVectors<N>(d, rows, N, begin, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
+    for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(at[i] + j + 2048 / sizeof(T));
+    hn::Vec<decltype(d)> v[N];
+    for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, at[i] + j);
+    auto sum = v[0];
+    for (std::size_t i = 1; i < N; ++i) sum = hn::Add(sum, v[i]);
+    alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
+    CompareAll<kMedianOf<N>>(v);
+    const auto median = N % 2 == 1 ? v[N / 2] : Midpoint(d, v[(N - 1) / 2], v[N / 2]);
+    if (stream && j % lanes == 0) {
+      hn::Stream(median, d, to + j);
     } else {
-      hn::StoreU(median, d, out + (j - begin));
+      hn::StoreU(median, d, to + j);
     }
-  }
-  const hn::CappedTag<T, 1> one;
-  auto tail_alarm = hn::Zero(one);
-  for (; j < end; ++j)
-    hn::StoreU(MedianOf<N>(one, local, j, tail_alarm, kAll), one, out + (j - begin));
-  return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d))) && hn::GetLane(tail_alarm) == T{0};
+  });
+  if (to == few) std::copy_n(few, count, out);
+  return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d)));
 }
 
-template <bool kStream, class T, std::size_t... N>
-bool RegisterMedians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-                     T* out, std::index_sequence<N...>) {
+template <class T, std::size_t... N>
+bool MediansOfAny(const T* const* rows, std::size_t n, std::size_t begin, std::size_t count,
+                  bool stream, T* out, std::index_sequence<N...>) {
   bool finite = false;  // one of them is the n that is asked for
-  (void)((n == N + 1 && (finite = MediansOf<N + 1, kStream>(rows, begin, end, out), true)) || ...);
+  (void)((n == N + 1 && (finite = MediansOf<N + 1>(rows, begin, count, stream, out), true)) || ...);
   return finite;
 }
 
 template <class T>
 bool RegisterMedians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
                      T* out, bool stream) {
-  constexpr auto kAll = std::make_index_sequence<kRegisterRows>();
-  if (!stream || reinterpret_cast<std::uintptr_t>(out) % 64 != 0)
-    return RegisterMedians<false>(rows, n, begin, end, out, kAll);
-  const bool finite = RegisterMedians<true>(rows, n, begin, end, out, kAll);
-  hwy::FlushStream();
+  const std::size_t count = end - begin;
+  if (count == 0) return true;
+  stream = stream && count >= hn::Lanes(hn::ScalableTag<T>()) &&
+           reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
+  const bool finite =
+      MediansOfAny(rows, n, begin, count, stream, out, std::make_index_sequence<kRegisterRows>());
+  if (stream) hwy::FlushStream();
   return finite;
 }
 

@@ -1,4 +1,4 @@
-// Comparators of networks (network.h) on vectors, and the midpoint of two middle values.
+// Networks (network.h) on vectors of columns, and the midpoint of two middle values.
 #if defined(MEDGRAD_KERNELS_NETWORK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MEDGRAD_KERNELS_NETWORK_INL_H_
 #undef MEDGRAD_KERNELS_NETWORK_INL_H_
@@ -26,6 +26,41 @@ HWY_INLINE V Midpoint(D d, V a, V b) {
   return hn::IfThenElse(hn::IsFinite(sum), sum, halves);
 }
 
+// Calls visit(rows, j) for vectors of columns that cover all `count` > 0 of n rows, with rows to
+// read at j: the last vector overlaps the one before; fewer columns than a vector are copied, and
+// there are zeros beyond them. N >= n is a constant. One call, so that a network is there once.
+template <std::size_t N, class D, class Visit>
+HWY_INLINE void VisitVectors(D d, const hn::TFromD<D>* const* rows, std::size_t n,
+                             std::size_t begin, std::size_t count, Visit&& visit) {
+  using T = hn::TFromD<D>;
+  const std::size_t lanes = hn::Lanes(d);
+  const T* local[N];  // the compiler cannot know that writing results leaves `rows` alone
+  for (std::size_t i = 0; i < n; ++i) local[i] = rows[i] + begin;
+  T part[N * hn::MaxLanes(D())];
+  if (count < lanes) {
+    for (std::size_t i = 0; i < n; ++i) {
+      T* const line = part + i * lanes;
+      std::fill(std::copy_n(local[i], count, line), line + lanes, T{0});
+      local[i] = line;
+    }
+    count = lanes;
+  }
+  for (std::size_t j = 0; j < count; j += lanes) visit(local, std::min(j, count - lanes));
+}
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSE4
+// All comparators of a network, which is an object with static storage. Processors without AVX2
+// are so rare that a loop has to do: the networks in full would double the time to compile them.
+template <const auto& kNetwork, class V>
+HWY_INLINE void CompareAll(V* HWY_RESTRICT v) {
+  for (std::size_t i = 0; i < kNetwork.count; ++i) {
+    const Comparator& c = kNetwork.comparators[i];
+    const V a = v[c.low], b = v[c.high];
+    v[c.low] = hn::Min(a, b);
+    v[c.high] = hn::Max(a, b);
+  }
+}
+#else
 template <Comparator c, class V>
 HWY_INLINE void Compare(V* HWY_RESTRICT v) {
   const V a = v[c.low], b = v[c.high];
@@ -33,18 +68,19 @@ HWY_INLINE void Compare(V* HWY_RESTRICT v) {
   if constexpr (c.keep_high) v[c.high] = hn::Max(a, b);
 }
 
-// All comparators of a network from kFrom on, which is an object with static storage. In parts, as
-// compilers limit how deep an expression may nest.
 template <const auto& kNetwork, std::size_t kFrom, class V, std::size_t... I>
-HWY_INLINE void ComparePart(V* HWY_RESTRICT v, std::index_sequence<I...>) {
+HWY_INLINE void ComparePart([[maybe_unused]] V* HWY_RESTRICT v, std::index_sequence<I...>) {
   (Compare<kNetwork.comparators[kFrom + I]>(v), ...);
 }
-template <const auto& kNetwork, std::size_t kFrom, class V>
-HWY_INLINE void CompareFrom(V* HWY_RESTRICT v) {
+// All comparators of a network, which is an object with static storage: from kFrom on, in parts, as
+// compilers limit how deep an expression may nest.
+template <const auto& kNetwork, std::size_t kFrom = 0, class V>
+HWY_INLINE void CompareAll(V* HWY_RESTRICT v) {
   constexpr std::size_t kPart = std::min<std::size_t>(kNetwork.count - kFrom, 128);
   ComparePart<kNetwork, kFrom>(v, std::make_index_sequence<kPart>());
-  if constexpr (kFrom + kPart < kNetwork.count) CompareFrom<kNetwork, kFrom + kPart>(v);
+  if constexpr (kFrom + kPart < kNetwork.count) CompareAll<kNetwork, kFrom + kPart>(v);
 }
+#endif
 
 }  // namespace medgrad::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

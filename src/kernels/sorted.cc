@@ -27,27 +27,6 @@ consteval std::size_t Line() {
 template <class T>
 using Tag = hn::CappedTag<T, Line<T>()>;
 
-// Calls visit(rows, j) for vectors of columns that cover all `count` of n rows, with rows to read
-// at j: the last vector overlaps the one before; fewer columns than a vector are copied, and there
-// are zeros beyond them. N >= n is a constant.
-template <std::size_t N, class T, class Visit>
-HWY_INLINE void VisitVectors(const T* const* rows, std::size_t n, std::size_t begin,
-                             std::size_t count, Visit&& visit) {
-  const std::size_t lanes = hn::Lanes(Tag<T>());
-  const T* local[N];
-  for (std::size_t i = 0; i < n; ++i) local[i] = rows[i] + begin;
-  if (count < lanes) {
-    T part[N * Line<T>()];
-    for (std::size_t i = 0; i < n; ++i) {
-      T* const line = part + i * Line<T>();
-      std::fill(std::copy_n(local[i], count, line), line + lanes, T{0});
-      local[i] = line;
-    }
-    return visit(local, 0);
-  }
-  for (std::size_t j = 0; j < count; j += lanes) visit(local, std::min(j, count - lanes));
-}
-
 template <std::size_t N>
 inline constexpr MedianNetwork<N> kMedianOf{};
 
@@ -59,7 +38,7 @@ void PaddedMediansOf(const T* const* rows, std::size_t n, std::size_t count, T* 
   const auto inf = hn::Set(d, std::numeric_limits<T>::infinity());
   T few[Line<T>()];
   T* HWY_RESTRICT const to = count < hn::Lanes(d) ? few : out;
-  VisitVectors<N>(rows, n, 0, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
+  VisitVectors<N>(d, rows, n, 0, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
     hn::Vec<decltype(d)> v[N];
     for (std::size_t i = 0; i < N; ++i) {
       if (i < kLeast || i < n) {
@@ -68,7 +47,7 @@ void PaddedMediansOf(const T* const* rows, std::size_t n, std::size_t count, T* 
         v[i] = (i - n) % 2 == 0 ? inf : hn::Neg(inf);
       }
     }
-    CompareFrom<kMedianOf<N>, 0>(v);
+    CompareAll<kMedianOf<N>>(v);
     hn::StoreU(n % 2 == 1 ? v[N / 2 - 1] : Midpoint(d, v[N / 2 - 1], v[N / 2]), d, to + j);
   });
   if (to == few) std::copy_n(few, count, out);
@@ -115,7 +94,7 @@ bool SortVectors(const T* const* rows, std::size_t n, std::size_t begin, std::si
   const Tag<T> d;
   const auto inf = hn::Set(d, std::numeric_limits<T>::infinity());
   auto alarm = hn::Zero(d);
-  VisitVectors<N>(rows, n, begin, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
+  VisitVectors<N>(d, rows, n, begin, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
     hn::Vec<decltype(d)> v[N];
     auto sum = hn::Zero(d);
     for (std::size_t i = 0; i < N; ++i) {
@@ -127,7 +106,7 @@ bool SortVectors(const T* const* rows, std::size_t n, std::size_t begin, std::si
       }
     }
     alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
-    CompareFrom<kSortOf<N>, 0>(v);
+    CompareAll<kSortOf<N>>(v);
     for (std::size_t i = 0; i < N; ++i) hn::Store(v[i], d, tile + i * hn::Lanes(d));
     use(j);
   });
