@@ -49,7 +49,8 @@ set(medgrad_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/medgrad)
 install(EXPORT medgradTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})
 if(install_torch)
   set_target_properties(medgrad_torch PROPERTIES EXPORT_NAME torch)
-  install(TARGETS medgrad_torch EXPORT medgradTorchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(medgrad_documents PROPERTIES EXPORT_NAME documents)  # which medgrad::torch is made of
+  install(TARGETS medgrad_torch medgrad_documents EXPORT medgradTorchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT medgradTorchTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})
 endif()
 

@@ -7,15 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/safetensors.h"
 #include "medgrad/error.h"
-#include "text/safetensors.h"
 
 namespace {
 
 void check(std::string_view bytes) {
   try {
-    const medgrad::text::SafeTensors file("fuzz.safetensors", bytes);
-    for (const medgrad::text::Tensor& tensor : file.tensors()) {
+    const medgrad::SafeTensors file("fuzz.safetensors", bytes);
+    for (const medgrad::StoredTensor& tensor : file.tensors()) {
       const char* const begin = tensor.bytes.data();
       if (begin < bytes.data() || begin + tensor.bytes.size() > bytes.data() + bytes.size())
         std::abort();

@@ -7,6 +7,7 @@
     Stable, tail_index   stable distributions, and how heavy tails are
     theory      what the paper proves, as numbers
     methods     what there is, with formulas, parameters and defaults
+    load_checkpoint  what `medgrad train` and the optimisers for libtorch have saved
     reproduce, run   the experiments of the paper, and one's own: the medgrad command, started from here
     medgrad.torch    optimisers and more for PyTorch, which is not loaded before it is asked for
 
@@ -22,13 +23,14 @@ from ._arrays import array as _array
 from ._arrays import contiguous as _contiguous
 from ._arrays import like as _like
 from ._attack import attack
+from ._checkpoint import load_checkpoint
 from ._estimator import Estimator
 from ._experiments import reproduce, run
 from ._stable import Stable, tail_index
 
 __version__ = _core.__version__
-__all__ = ["Estimator", "Stable", "aggregate", "attack", "methods", "project", "prox", "reproduce", "run", "set_threads",
-           "tail_index", "theory"]
+__all__ = ["Estimator", "Stable", "aggregate", "attack", "load_checkpoint", "methods", "project", "prox", "reproduce", "run",
+           "set_threads", "tail_index", "theory"]
 
 
 def prox(distance, x, tau, **parameters):

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/checksum.h"
 #include "medgrad/build_info.h"
 #include "medgrad/error.h"
 #include "medgrad/version.h"
@@ -27,6 +28,18 @@ unsigned effective(unsigned threads) {
   static const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   const unsigned chosen = shared->threads.load();
   return chosen > 0 ? chosen : cores;
+}
+
+// Of the bytes of anything with a buffer, but for `size` of them from `at` on.
+std::string checksum(const py::buffer& buffer, std::size_t at, std::size_t size) {
+  const py::buffer_info info = buffer.request();
+  const std::string_view bytes(static_cast<const char*>(info.ptr),
+                               static_cast<std::size_t>(info.size * info.itemsize));
+  const py::gil_scoped_release released;
+  Checksum sum;
+  sum.add(bytes.substr(0, at));
+  sum.add(bytes.substr(std::min(at + size, bytes.size())));
+  return sum.text();
 }
 
 }  // namespace
@@ -107,6 +120,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("set_threads", &set_threads);
   m.def("threads", &threads);
   m.def("forget_threads", &forget_threads);
+  m.def("checksum", &checksum);
   add_rules(m);
   add_attacks(m);
   add_estimators(m);

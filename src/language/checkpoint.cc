@@ -3,19 +3,22 @@
 #include <fmt/core.h>
 #include <torch/torch.h>
 
-#include <exception>
+#include <map>
 
 #include "base/file.h"
-#include "language/checked_file.h"
 #include "language/run_config.h"
 #include "medgrad/error.h"
+#include "medgrad/version.h"
+#include "torch/tensor_file.h"
 
 namespace medgrad::language {
 namespace {
 
 namespace fs = std::filesystem;
-using ::torch::serialize::InputArchive;
-using ::torch::serialize::OutputArchive;
+
+// What the file says it is, and how its tensors are named.
+const std::string kKind = "training", kFormat = "1", kModel = "model.", kOptimizer = "optimizer.";
+constexpr const char* kEarlierName = "checkpoint.pt";  // an archive of libtorch
 
 std::string text_of(const Position& position) {
   const Json json = {{"epoch", position.epoch},
@@ -45,20 +48,33 @@ Position position_of(const std::string& text) {
   return position;
 }
 
-// Runs `read`; what libtorch or JSON find wrong in it is an Error about the file.
-template <class Read>
-auto read_from(const fs::path& file, const Read& read) {
-  const auto damaged = [&] {
-    return Error(
-        fmt::format("{} is not a checkpoint of a training run, or is damaged.", file.string()));
-  };
-  try {
-    return read();
-  } catch (const c10::Error&) {
-    throw damaged();
-  } catch (const Json::exception&) {
-    throw damaged();
+Error damaged(const fs::path& file) {
+  return Error(
+      fmt::format("{} is not a checkpoint of a training run, or is damaged.", file.string()));
+}
+
+void check_there(const fs::path& file) {
+  if (fs::exists(file)) return;
+  const fs::path old = file.parent_path() / kEarlierName;
+  if (fs::exists(old))
+    throw Error(fmt::format(
+        "{} was written by an earlier version of medgrad, and this one cannot resume from it.",
+        old.string()));
+  throw Error(
+      fmt::format("there is no checkpoint to resume from: {} does not exist.", file.string()));
+}
+
+// The saved weights in the order of the model's.
+std::vector<at::Tensor> weights_of(const SafeTensors& saved, const ::torch::nn::Module& model) {
+  std::vector<at::Tensor> weights;
+  for (const auto& item : model.named_parameters()) {
+    const StoredTensor* const found = saved.find(kModel + item.key());
+    if (found != nullptr) weights.push_back(libtorch::tensor_of(*found));
+    if (found == nullptr || weights.back().sizes() != item.value().sizes() ||
+        weights.back().scalar_type() != item.value().scalar_type())
+      throw Error(fmt::format("{} belongs to another model.", saved.file()));
   }
+  return weights;
 }
 
 }  // namespace
@@ -84,70 +100,58 @@ std::vector<Evaluation> evaluations_of(const Json& json) {
   return evaluations;
 }
 
+bool has_checkpoint(const fs::path& folder) {
+  return fs::exists(folder / kCheckpointName) || fs::exists(folder / kEarlierName);
+}
+
 void save_checkpoint(const fs::path& file, const Json& config, const Position& position,
                      const ::torch::nn::Module& model, const libtorch::TrackingOptimizer& optimizer,
                      const libtorch::Scheduler& scheduler) {
-  OutputArchive archive;
-  archive.write("config", c10::IValue(config.dump()));
-  archive.write("position", c10::IValue(text_of(position)));
-  OutputArchive weights(archive.compilation_unit()), state(archive.compilation_unit()),
-      schedule(archive.compilation_unit());
-  const auto parameters = model.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    weights.write(std::to_string(i), parameters[i].detach(), true);
-  optimizer.save(state);
-  scheduler.save(schedule);
-  archive.write("weights", weights);
-  archive.write("optimizer", state);
-  archive.write("schedule", schedule);
-  // libtorch ends the program where its writer fails, so failures stay here until it is done.
-  CheckedFile out(file);
-  std::exception_ptr failure;
-  const auto write = [&](const void* data, std::size_t size) {
-    try {
-      if (!failure) out.write({static_cast<const char*>(data), size});
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    return size;
-  };
-  archive.save_to(write);
-  if (failure) std::rethrow_exception(failure);
-  out.commit();
+  const libtorch::SavedState state = optimizer.saved_state();
+  libtorch::NamedTensors tensors;
+  for (const auto& item : model.named_parameters())
+    tensors.emplace_back(kModel + item.key(), item.value());
+  for (const auto& [name, tensor] : state.tensors) tensors.emplace_back(kOptimizer + name, tensor);
+  const libtorch::StoredTensors stored(tensors);
+  write_safetensors(file, stored.tensors(),
+                    {{"medgrad", kKind},
+                     {"format", kFormat},
+                     {"version", kVersion},
+                     {"config", config.dump()},
+                     {"position", text_of(position)},
+                     {"optimizer", state.json},
+                     {"schedule", scheduler.saved_state()}});
 }
 
 Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::Module& model,
                          libtorch::TrackingOptimizer& optimizer, libtorch::Scheduler& scheduler) {
-  if (!fs::exists(file))
-    throw Error(
-        fmt::format("there is no checkpoint to resume from: {} does not exist.", file.string()));
-  return read_from(file, [&] {
-    const MappedFile mapped(file);
-    const std::string_view bytes = checked(mapped.bytes());
-    if (bytes.empty())
-      throw Error(
-          fmt::format("{} is not a checkpoint of a training run, or is damaged.", file.string()));
-    InputArchive archive, weights, state, schedule;
-    c10::IValue saved, position;
-    archive.load_from(bytes.data(), bytes.size());
-    archive.read("config", saved);
-    archive.read("position", position);
-    archive.read("weights", weights);
-    archive.read("optimizer", state);
-    archive.read("schedule", schedule);
-    check_same_run(Json::parse(saved.toStringRef()), config, file.string());
+  check_there(file);
+  const MappedFile mapped(file);
+  if (!has_its_checksum(mapped.bytes())) throw damaged(file);
+  try {
+    const SafeTensors saved(file.string(), mapped.bytes());
+    const std::map<std::string, std::string>& texts = saved.metadata();
+    const auto text = [&](const char* key) {
+      const auto found = texts.find(key);
+      if (found == texts.end()) throw damaged(file);
+      return found->second;
+    };
+    if (text("medgrad") != kKind) throw damaged(file);
+    if (text("format") != kFormat)
+      throw Error(fmt::format("{} has the format {}; this version reads only format {}.",
+                              file.string(), text("format"), kFormat));
+    check_same_run(Json::parse(text("config")), config, file.string());
+    const Position position = position_of(text("position"));
+    const std::vector<at::Tensor> weights = weights_of(saved, model);
+    optimizer.restore({text("optimizer"), libtorch::tensors_of(saved, kOptimizer)});
+    scheduler.restore(text("schedule"));
     const ::torch::NoGradGuard no_grad;
     const auto parameters = model.parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      at::Tensor value;
-      if (!weights.try_read(std::to_string(i), value) || value.sizes() != parameters[i].sizes())
-        throw Error(fmt::format("{} belongs to another model.", file.string()));
-      parameters[i].copy_(value);
-    }
-    optimizer.load(state);
-    scheduler.load(schedule);
-    return position_of(position.toStringRef());
-  });
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].copy_(weights[i]);
+    return position;
+  } catch (const Json::exception&) {
+    throw damaged(file);
+  }
 }
 
 }  // namespace medgrad::language

@@ -1,5 +1,7 @@
 // A training run on disk: its position, model, optimiser and schedule in one file that is replaced
-// in one step. It is an archive of libtorch and, behind it, a line with the checksum of its bytes.
+// in one step. It is a safetensors file with a checksum (base/safetensors_writer.h): the tensors
+// are "model.<name>" and "optimizer.<group>.<parameter>.m", the texts, in JSON, "config",
+// "position", "optimizer" and "schedule". Python reads it too: medgrad.load_checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +15,10 @@
 #include "medgrad/torch/schedule.h"
 
 namespace medgrad::language {
+
+inline constexpr const char* kCheckpointName = "checkpoint.safetensors";
+// Whether a folder has one, be it of an earlier version, which load_checkpoint() refuses.
+[[nodiscard]] bool has_checkpoint(const std::filesystem::path& folder);
 
 // Where a run is, beside its tensors.
 struct Position {

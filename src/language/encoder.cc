@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/safetensors.h"
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "text/encoder_title.h"
-#include "text/safetensors.h"
 
 namespace medgrad::language {
 namespace {
 
 // The tensors of a file that a model can use; what else there is are positions and the like.
 std::map<std::string, at::Tensor> tensors_of(const std::filesystem::path& path) {
-  const text::SafeTensors file(path);
+  const SafeTensors file(path);
   std::map<std::string, at::Tensor> tensors;
-  for (const text::Tensor& one : file.tensors()) {
+  for (const StoredTensor& one : file.tensors()) {
     if (one.type != "F64" && one.type != "F32" && one.type != "F16" && one.type != "BF16") continue;
     std::vector<std::int64_t> shape(one.shape.begin(), one.shape.end());
     const at::Tensor to = at::empty(shape, at::kFloat);

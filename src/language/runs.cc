@@ -119,7 +119,7 @@ FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& opt
   training.lr = key.lr;
   training.seed = key.seed;
   training.folder = folder;
-  training.resume = fs::exists(folder / "checkpoint.pt");
+  training.resume = has_checkpoint(folder);
   const fs::path done = folder / "result.json";
   const Json config = config_of(task, training);
   const std::size_t total = length_of(task, training).total;

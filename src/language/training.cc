@@ -126,7 +126,7 @@ class Run {
         throw Error(
             fmt::format("{} has fewer lines than its checkpoint recorded.", metrics.string()));
       fs::resize_file(metrics, position_.metrics_bytes);
-    } else if (fs::exists(checkpoint())) {
+    } else if (has_checkpoint(options_.folder)) {
       throw Error(fmt::format(
           "{} already has a run; rerun with --resume to continue it, or choose another --out.",
           options_.folder.string()));
@@ -137,7 +137,7 @@ class Run {
     metrics_.open(metrics);
   }
 
-  [[nodiscard]] fs::path checkpoint() const { return options_.folder / "checkpoint.pt"; }
+  [[nodiscard]] fs::path checkpoint() const { return options_.folder / kCheckpointName; }
 
   void save() {
     if (options_.folder.empty()) return;

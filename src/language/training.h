@@ -5,8 +5,8 @@
 //   config.json      everything the numbers depend on
 //   metrics.jsonl    one JSON object per line, as the run goes: "evaluation" before training and
 //                    after every epoch, "step" every so many steps
-//   checkpoint.pt    model, optimiser, schedule and position; replaced in one step after every
-//                    evaluation, every so many steps, and every ten minutes
+//   checkpoint.safetensors   model, optimiser, schedule and position; replaced in one step after
+//                    every evaluation, every so many steps, and every ten minutes
 //
 // A run that goes on from its checkpoint gives the same bytes as one that was never stopped, but
 // for what depends on the clock.

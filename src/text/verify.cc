@@ -8,11 +8,11 @@
 
 #include "base/file.h"
 #include "base/place.h"
+#include "base/safetensors.h"
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "text/corpus.h"
 #include "text/encoder_title.h"
-#include "text/safetensors.h"
 #include "text/sha256.h"
 #include "text/squad.h"
 #include "text/unicode.h"
@@ -107,7 +107,7 @@ void verify_checkpoint(const DataSet& set, const fs::path& folder, Verdict& verd
   const SafeTensors tensors(folder / "model.safetensors");
   const std::string embedding = "embeddings.word_embeddings.weight";
   std::size_t parameters = 0, not_finite = 0, fitting = 0;
-  for (const Tensor& tensor : tensors.tensors()) {
+  for (const StoredTensor& tensor : tensors.tensors()) {
     if (tensor.name.ends_with(embedding) && tensor.shape == std::vector{words, width}) ++fitting;
     if (tensor.type != "F32" && tensor.type != "F16" && tensor.type != "BF16") continue;
     parameters += tensor.elements;

@@ -108,7 +108,7 @@ class Train(LanguageTest):
         self.assertEqual({key: config[key] for key in ("task", "size", "batch", "limit", "lr", "seed")},
                          {"task": "synthetic", "size": "small", "batch": 8, "limit": 10, "lr": 1, "seed": 0})
         self.assertRegex(config["method"], "^vclip .*tau=0.1$")
-        self.assertTrue(os.path.exists(self.path("run/checkpoint.pt")))
+        self.assertTrue(os.path.exists(self.path("run/checkpoint.safetensors")))
         self.bad("already has a run; rerun with --resume", *TRAIN, "--lr", "1", "--limit", "10", "--out", self.path("run"))
 
     def test_stopped_and_resumed(self):
@@ -153,7 +153,7 @@ class Train(LanguageTest):
         """Files that cannot grow: one sentence, exit code 1, and the run goes on once they can."""
         run_it = (*TRAIN, "--lr", "0.1", "--limit", "6", "--checkpoint-every", "2", "--log-every", "1", "--steps")
         self.good(*run_it, "12", "--out", self.path("whole"))
-        size = os.path.getsize(self.path("whole/checkpoint.pt"))
+        size = os.path.getsize(self.path("whole/checkpoint.safetensors"))
 
         def limit():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -163,15 +163,15 @@ class Train(LanguageTest):
             failed = run(*arguments, preexec_fn=limit)
             self.assertEqual(failed.returncode, 1, failed.stderr)
             self.assertRegex(failed.stderr.decode(),
-                             r"^medgrad: \S+/parts/checkpoint\.pt cannot be written: [^\n]+\.\n$")
+                             r"^medgrad: \S+/parts/checkpoint\.safetensors cannot be written: [^\n]+\.\n$")
         out = ("--out", self.path("parts"))
         fails(*run_it, "6", *out)
         self.assertEqual(sorted(os.listdir(self.path("parts"))), ["config.json", "metrics.jsonl"])
         self.good(*run_it, "6", *out)
-        saved = content(self.path("parts/checkpoint.pt"))
+        saved = content(self.path("parts/checkpoint.safetensors"))
         fails(*run_it, "12", "--resume", *out)
-        self.assertEqual(sorted(os.listdir(self.path("parts"))), ["checkpoint.pt", "config.json", "metrics.jsonl"])
-        self.assertEqual(content(self.path("parts/checkpoint.pt")), saved)
+        self.assertEqual(sorted(os.listdir(self.path("parts"))), ["checkpoint.safetensors", "config.json", "metrics.jsonl"])
+        self.assertEqual(content(self.path("parts/checkpoint.safetensors")), saved)
         self.good(*run_it, "12", "--resume", *out)
         self.assertEqual(self.metrics("parts"), self.metrics("whole"))
 

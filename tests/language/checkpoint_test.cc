@@ -6,9 +6,10 @@
 #include <torch/torch.h>
 
 #include <csignal>
+#include <map>
 #include <system_error>
 
-#include "base/checksum.h"
+#include "base/safetensors_writer.h"
 #include "language/made_up.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
@@ -96,7 +97,7 @@ TEST(Checkpoint, TheOldOneStaysWhereThereIsNoRoom) {
   for (const auto& entry : fs::directory_iterator(parts))
     names.push_back(entry.path().filename().string());
   std::ranges::sort(names);
-  EXPECT_EQ(names, (std::vector<std::string>{"checkpoint.pt", "config.json", "metrics.jsonl"}));
+  EXPECT_EQ(names, (std::vector<std::string>{kCheckpointName, "config.json", "metrics.jsonl"}));
   options.resume = true;
   train(made_up(), options);
   EXPECT_EQ(lines_of(parts), lines_of(whole));
@@ -131,7 +132,7 @@ TEST(Checkpoint, ARunStopsWhereItsMetricsCannotBeWritten) {
 
 TEST(Checkpoint, EveryDamageIsSeen) {
   const TemporaryFolder folder;
-  const fs::path file = path_of(folder) / "checkpoint.pt";
+  const fs::path file = path_of(folder) / kCheckpointName;
   Parts parts;
   Position position;
   position.step = 7;
@@ -141,7 +142,7 @@ TEST(Checkpoint, EveryDamageIsSeen) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < 150; ++i) {
     places.push_back(good.size() * i / 150);
-    places.push_back(good.size() - 1 - i);  // the directory of the archive, and the checksum
+    places.push_back(i);  // the header, which begins with the checksum
   }
   for (const std::size_t at : places) {
     std::string bad = good;
@@ -155,44 +156,63 @@ TEST(Checkpoint, EveryDamageIsSeen) {
   }
 }
 
-// Texts that are no JSON, or not what they should be, in an archive that is whole.
+// Texts that are no JSON, or not what they should be, in a file that is whole.
 TEST(Checkpoint, TextsThatMakeNoSenseAreDamageToo) {
   const TemporaryFolder folder;
-  const fs::path file = path_of(folder) / "checkpoint.pt";
+  const fs::path file = path_of(folder) / kCheckpointName;
   Parts parts;
-  const auto save = [&](const std::string& config, const std::string& position) {
-    ::torch::serialize::OutputArchive archive;
-    archive.write("config", c10::IValue(config));
-    archive.write("position", c10::IValue(position));
-    ::torch::serialize::OutputArchive weights(archive.compilation_unit()),
-        state(archive.compilation_unit()), schedule(archive.compilation_unit());
-    const auto parameters = parts.model->parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      weights.write(std::to_string(i), parameters[i].detach(), true);
-    parts.optimizer->save(state);
-    parts.scheduler.save(schedule);
-    archive.write("weights", weights);
-    archive.write("optimizer", state);
-    archive.write("schedule", schedule);
-    std::string bytes;
-    archive.save_to([&](const void* data, std::size_t size) {
-      bytes.append(static_cast<const char*>(data), size);
-      return size;
-    });
-    Checksum sum;
-    sum.add(bytes);
-    write_file(file.string(), bytes.append("\nmedgrad checksum ").append(sum.text()).append("\n"));
+  parts.save(file, kConfig);
+  const std::string good = bytes_of(file);
+  const SafeTensors whole("good", good);
+  const std::vector<StoredTensor> tensors(whole.tensors().begin(), whole.tensors().end());
+  const auto load_with = [&](const std::map<std::string, std::string>& changes) {
+    StoredTexts texts;
+    for (const auto& [key, value] : whole.metadata())
+      if (key != "checksum")
+        texts.emplace_back(key, changes.contains(key) ? changes.at(key) : value);
+    write_safetensors(file, tensors, texts);
+    return message_of([&] { return parts.load(file, kConfig); });
   };
-  const std::string config = kConfig.dump();
-  for (const std::string position : {"{", "[]", "{}", R"({"epoch": "x"})"}) {
-    save(config, position);
-    EXPECT_EQ(message_of([&] { return parts.load(file, kConfig); }), damaged(file)) << position;
-  }
-  save("{\"task\":", "{}");
-  EXPECT_EQ(message_of([&] { return parts.load(file, kConfig); }), damaged(file));
-  save("{\"task\": \"other\"}", "{}");
-  EXPECT_NE(message_of([&] { return parts.load(file, kConfig); }).find("another 'task'"),
+  EXPECT_EQ(load_with({}), "no error");
+  for (const std::string position : {"{", "[]", "{}", R"({"epoch": "x"})"})
+    EXPECT_EQ(load_with({{"position", position}}), damaged(file)) << position;
+  EXPECT_EQ(load_with({{"config", "{\"task\":"}}), damaged(file));
+  EXPECT_EQ(load_with({{"medgrad", "optimizer"}}), damaged(file));
+  EXPECT_EQ(load_with({{"format", "2"}}),
+            file.string() + " has the format 2; this version reads only format 1.");
+  EXPECT_NE(load_with({{"config", "{\"task\": \"other\"}"}}).find("another 'task'"),
             std::string::npos);
+  EXPECT_NE(load_with({{"optimizer", "{}"}}).find("the saved optimiser is damaged"),
+            std::string::npos);
+  EXPECT_EQ(load_with({{"schedule", "7"}}), "the saved scheduler is damaged.");
+}
+
+// Nobody's run is overwritten, and nothing is read wrongly.
+TEST(Checkpoint, ThoseOfEarlierVersionsAreRefused) {
+  const TemporaryFolder folder;
+  const fs::path old = folder.file("checkpoint.pt", "PK");
+  TrainingOptions options = options_for("vclip", path_of(folder));
+  EXPECT_NE(message_of([&] { return train(made_up(), options).steps; }).find("already has a run"),
+            std::string::npos);
+  options.resume = true;
+  EXPECT_EQ(
+      message_of([&] { return train(made_up(), options).steps; }),
+      old.string() +
+          " was written by an earlier version of medgrad, and this one cannot resume from it.");
+}
+
+// A run of another model has other tensors.
+TEST(Checkpoint, OfAnotherModel) {
+  const TemporaryFolder folder;
+  const fs::path file = path_of(folder) / kCheckpointName;
+  Parts parts;
+  parts.save(file, kConfig);
+  const auto net = std::make_shared<::torch::nn::Linear>(2, 1);
+  libtorch::MedianSGD optimizer((*net)->parameters(), libtorch::MedianSGDOptions(0.1));
+  libtorch::Scheduler scheduler(optimizer, {});
+  EXPECT_EQ(
+      message_of([&] { return load_checkpoint(file, kConfig, **net, optimizer, scheduler).step; }),
+      file.string() + " belongs to another model.");
 }
 
 }  // namespace

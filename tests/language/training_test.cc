@@ -62,8 +62,8 @@ TEST(Training, StopsWithinAnEvaluationOnlyAfterSaving) {
   std::atomic<bool> stop = true;
   const TrainingResult result = train(made_up(), options_for("vclip", path_of(folder)), {}, &stop);
   EXPECT_TRUE(result.interrupted);
-  EXPECT_TRUE(fs::exists(path_of(folder) / "checkpoint.pt"));
-  EXPECT_FALSE(fs::exists(path_of(folder) / "checkpoint.pt.new"));
+  EXPECT_TRUE(fs::exists(path_of(folder) / "checkpoint.safetensors"));
+  EXPECT_FALSE(fs::exists(path_of(folder) / "checkpoint.safetensors.new"));
 }
 
 TEST(Training, CountsStepsAndLeavesOutWhatMakesNone) {
@@ -232,9 +232,9 @@ TEST(Training, RefusesOtherRuns) {
   EXPECT_NE(message().find("at step 3 already, of 2"), std::string::npos) << message();
   options.steps = 3;
   options.lr = 0.05;
-  const std::string good = bytes_of(path_of(folder) / "checkpoint.pt");
+  const std::string good = bytes_of(path_of(folder) / "checkpoint.safetensors");
   for (const std::size_t size : {std::size_t{0}, std::size_t{10}, good.size() / 2}) {
-    std::ofstream(path_of(folder) / "checkpoint.pt", std::ios::binary) << good.substr(0, size);
+    std::ofstream(path_of(folder) / "checkpoint.safetensors", std::ios::binary) << good.substr(0, size);
     EXPECT_THROW(train(made_up(), options), Error) << "cut off at " << size;
   }
 }

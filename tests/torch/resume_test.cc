@@ -2,12 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 #include <sstream>
 
+#include "base/safetensors_writer.h"
+#include "io/temporary_folder.h"
 #include "medgrad/error.h"
+#include "medgrad/io.h"
 #include "medgrad/torch/optim.h"
 #include "medgrad/torch/schedule.h"
+#include "testing.h"
 #include "torch/models.h"
 
 namespace medgrad::libtorch {
@@ -163,6 +168,61 @@ TEST(Resume, ThroughTorchSaveAndLoad) {
   EXPECT_EQ(two.param_groups()[0].options().get_lr(), 0.1) << "options come along";
   EXPECT_EQ(dynamic_cast<MedianSGDOptions&>(two.param_groups()[0].options()).tau(), 1.0);
   EXPECT_TRUE(at::equal(one.estimate(a[0]), two.estimate(b[0])));
+}
+
+TEST(Resume, ThroughAFile) {
+  const medgrad::testing::TemporaryFolder folder;
+  const std::string file = folder / "state.safetensors";
+  std::vector<Tensor> a = parameters(at::kFloat), b = parameters(at::kFloat);
+  MedianAdam one(a), two(b);
+  set_gradients(a, 0);
+  set_gradients(b, 0);
+  one.step();
+  one.save(file);
+  two.load(file);
+  set_gradients(a, 1);
+  set_gradients(b, 1);
+  one.step();
+  two.step();
+  EXPECT_TRUE(at::equal(one.estimate(a[1]), two.estimate(b[1])));
+
+  // What the file says, by the one reader of safetensors.
+  const SafeTensors saved{std::filesystem::path(file)};
+  EXPECT_EQ(saved.metadata().at("medgrad"), "optimizer");
+  EXPECT_EQ(nlohmann::json::parse(saved.metadata().at("optimizer")).at("steps"), 1);
+  ASSERT_NE(saved.find("optimizer.0.1.v"), nullptr);
+  EXPECT_EQ(saved.find("optimizer.0.1.v")->elements, static_cast<std::size_t>(a[1].numel()));
+
+  // Whatever is wrong with it is told, and changes nothing.
+  const std::string good = read_whole(file);
+  const auto message = [&] {
+    return medgrad::testing::message_of([&] { return two.load(file), 0; });
+  };
+  for (std::size_t i = 0; i < good.size(); i += 7) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 1 << i % 8);
+    write_file(file, bad);
+    EXPECT_NE(message(), "no error") << i;
+  }
+  write_file(file, safetensors_of({}, {}));
+  EXPECT_EQ(message(), file + " is not a saved optimiser of medgrad.");
+  EXPECT_EQ(two.steps(), 2U);
+}
+
+// Archives that say what they are, in the words of the version before.
+TEST(Resume, RefusesArchivesOfEarlierVersions) {
+  std::stringstream file;
+  {
+    ::torch::serialize::OutputArchive archive;
+    archive.write("medgrad", c10::IValue("MedianSGD"));
+    archive.write("format", c10::IValue(std::int64_t{1}));
+    archive.save_to(file);
+  }
+  std::vector<Tensor> params = parameters(at::kFloat);
+  MedianSGD optimizer(params, MedianSGDOptions(0.1));
+  EXPECT_EQ(medgrad::testing::message_of([&] { return ::torch::load(optimizer, file), 0; }),
+            "the optimiser was saved by an earlier version of medgrad, whose archives this version "
+            "does not read.");
 }
 
 TEST(Resume, RefusesWhatIsNotItsOwn) {

@@ -18,8 +18,10 @@
 #include <torch/optim/optimizer.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "medgrad/estimator.h"
@@ -37,6 +39,13 @@ struct ScopeReport {
   StepInfo info;         // online optimisers
   SampleInfo sample;     // SampleMedianSGD
   bool skipped = false;  // it was left out for a gradient that is not finite
+};
+
+// All that an optimiser needs to go on: options and counts as JSON, tensors by name ("0.3.m" is the
+// m of the fourth parameter of the first group).
+struct SavedState {
+  std::string json;
+  std::vector<std::pair<std::string, Tensor>> tensors;
 };
 
 class Engine;  // internal
@@ -62,11 +71,18 @@ class TrackingOptimizer : public ::torch::optim::Optimizer {
   void name_parameters(const ::torch::nn::Module& module);
 
   // Everything needed to go on bit for bit: m (and v), step counts, and every option that may have
-  // been moved (lr, tau, decay, …). Parameters are told apart by their place, so files of two equal
-  // runs are equal. load() throws Error, and changes nothing, where the file belongs to another
-  // optimiser, method or model.
+  // been moved (lr, tau, decay, …), as a safetensors file, which is replaced in one step, has a
+  // checksum, and is read by Python too (medgrad.load_checkpoint). Parameters are told apart by
+  // their place, so files of two equal runs are equal. load() throws Error, and changes nothing,
+  // where the file is damaged or belongs to another optimiser, method or model.
+  void save(const std::filesystem::path& file) const;
+  void load(const std::filesystem::path& file);
+  // The same bytes inside an archive of libtorch: for torch::save and torch::load.
   void save(::torch::serialize::OutputArchive& archive) const override;
   void load(::torch::serialize::InputArchive& archive) override;
+  // The same for a file of one's own.
+  [[nodiscard]] SavedState saved_state() const;
+  void restore(const SavedState& state);
 
  protected:
   TrackingOptimizer(std::vector<::torch::optim::OptimizerParamGroup> groups,

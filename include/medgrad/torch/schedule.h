@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "medgrad/optimize.h"
@@ -31,8 +32,11 @@ class Scheduler {
   void step();
   [[nodiscard]] std::uint64_t steps() const { return t_; }
 
-  // What the schedule needs to go on bit for bit: t, and lr and tau at its start. Load the
-  // optimiser first.
+  // What the schedule needs to go on bit for bit, as JSON: t, and lr and tau at its start. Restore
+  // the optimiser first.
+  [[nodiscard]] std::string saved_state() const;
+  void restore(const std::string& json);
+  // The same in an archive of libtorch.
   void save(::torch::serialize::OutputArchive& archive) const;
   void load(::torch::serialize::InputArchive& archive);
 

@@ -79,8 +79,8 @@ class Engine {
   // Threads for the fused kernels: as many as libtorch's, none where that is one.
   [[nodiscard]] ThreadPool* pool();
 
-  void save(::torch::serialize::OutputArchive& archive, const ParamGroups& groups) const;
-  void load(::torch::serialize::InputArchive& archive, ParamGroups& groups);
+  [[nodiscard]] SavedState state(const ParamGroups& groups) const;
+  void restore(const SavedState& state, ParamGroups& groups);
 
   std::vector<ScopeReport> reports;
   std::uint64_t steps = 0, skipped = 0;

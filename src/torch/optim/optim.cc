@@ -41,15 +41,6 @@ void TrackingOptimizer::name_parameters(const ::torch::nn::Module& module) {
     engine_->names[item.value().unsafeGetTensorImpl()] = item.key();
 }
 
-void TrackingOptimizer::save(::torch::serialize::OutputArchive& archive) const {
-  engine_->save(archive, param_groups_);
-}
-
-void TrackingOptimizer::load(::torch::serialize::InputArchive& archive) {
-  const ::torch::NoGradGuard no_grad;
-  engine_->load(archive, param_groups_);
-}
-
 MedianSGD::MedianSGD(std::vector<OptimizerParamGroup> groups, MedianSGDOptions defaults)
     : TrackingOptimizer(std::move(groups), std::make_unique<MedianSGDOptions>(std::move(defaults)),
                         "MedianSGD") {}

@@ -2,6 +2,9 @@
 
 #include <torch/torch.h>
 
+#include <utility>
+
+#include "base/json.h"
 #include "medgrad/error.h"
 
 namespace medgrad::libtorch {
@@ -38,24 +41,41 @@ void Scheduler::apply() {
   }
 }
 
+std::string Scheduler::saved_state() const {
+  Json json = {{"t", t_}, {"lr", Json::array()}, {"tau", Json::array()}};
+  for (const double lr : lr_) json["lr"].push_back(json_number(lr));
+  for (const double tau : tau_) json["tau"].push_back(json_number(tau));
+  return json.dump();
+}
+
+void Scheduler::restore(const std::string& text) {
+  std::uint64_t t = 0;
+  std::vector<double> lr, tau;
+  try {
+    const Json json = Json::parse(text);
+    t = json.at("t").get<std::uint64_t>();
+    for (const Json& one : json.at("lr")) lr.push_back(number_of(one));
+    for (const Json& one : json.at("tau")) tau.push_back(number_of(one));
+  } catch (const Json::exception&) {
+    throw Error("the saved scheduler is damaged.");
+  }
+  if (lr.size() != lr_.size() || tau.size() != tau_.size())
+    throw Error("the saved scheduler has a different number of parameter groups.");
+  t_ = t;
+  lr_ = std::move(lr);
+  tau_ = std::move(tau);
+  apply();
+}
+
 void Scheduler::save(::torch::serialize::OutputArchive& archive) const {
-  archive.write("t", c10::IValue(static_cast<std::int64_t>(t_)));
-  archive.write("lr", at::tensor(lr_, at::kDouble), true);
-  archive.write("tau", at::tensor(tau_, at::kDouble), true);
+  archive.write("schedule", c10::IValue(saved_state()));
 }
 
 void Scheduler::load(::torch::serialize::InputArchive& archive) {
-  c10::IValue t;
-  Tensor lr, tau;
-  if (!archive.try_read("t", t) || !archive.try_read("lr", lr) || !archive.try_read("tau", tau))
+  c10::IValue json;
+  if (!archive.try_read("schedule", json) || !json.isString())
     throw Error("the file has no saved scheduler of medgrad.");
-  const auto groups = static_cast<std::int64_t>(lr_.size());
-  if (lr.numel() != groups || tau.numel() != groups)
-    throw Error("the saved scheduler has a different number of parameter groups.");
-  t_ = static_cast<std::uint64_t>(t.toInt());
-  lr_.assign(lr.data_ptr<double>(), lr.data_ptr<double>() + groups);
-  tau_.assign(tau.data_ptr<double>(), tau.data_ptr<double>() + groups);
-  apply();
+  restore(json.toStringRef());
 }
 
 }  // namespace medgrad::libtorch

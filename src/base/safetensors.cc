@@ -1,4 +1,4 @@
-#include "text/safetensors.h"
+#include "base/safetensors.h"
 
 #include <fmt/core.h>
 
@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "medgrad/error.h"
 
-namespace medgrad::text {
+namespace medgrad {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
@@ -30,7 +30,7 @@ constexpr Type kTypes[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"F8
                            {"I64", 8}, {"I32", 4}, {"I16", 2}, {"I8", 1},   {"F8_E5M2", 1},
                            {"U64", 8}, {"U32", 4}, {"U16", 2}, {"U8", 1},   {"BOOL", 1}};
 
-std::string shape_text(const Tensor& tensor) {
+std::string shape_text(const StoredTensor& tensor) {
   std::string text = "(";
   for (const std::size_t n : tensor.shape) text += (text == "(" ? "" : ", ") + std::to_string(n);
   return text + ")";
@@ -43,8 +43,8 @@ std::optional<std::size_t> product(std::size_t a, std::size_t b) {
 }
 
 // Reads one entry of the header, whose bytes must lie in `data`.
-Tensor tensor_of(const std::string& name, const Node& entry, std::string_view data,
-                 const Place& place) {
+StoredTensor tensor_of(const std::string& name, const Node& entry, std::string_view data,
+                       const Place& place) {
   const Node &type_node = member(entry, "dtype", place),
              &shape_node = member(entry, "shape", place),
              &places_node = member(entry, "data_offsets", place);
@@ -54,7 +54,7 @@ Tensor tensor_of(const std::string& name, const Node& entry, std::string_view da
   if (type == std::end(kTypes))
     type_at.must_be(type_node, "F64, F32, F16, BF16 or a type of whole numbers");
 
-  Tensor tensor{
+  StoredTensor tensor{
       .name = name, .type = std::string(type->name), .shape = {}, .elements = 1, .bytes = {}};
   // Zeros aside: a shape like (2^63, 0) has no elements, but strides that nobody can count.
   std::optional<std::size_t> extent = type->size;
@@ -115,6 +115,11 @@ float float_of_bfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
+std::size_t bytes_per_element(std::string_view type) {
+  const auto* const found = std::ranges::find(kTypes, type, &Type::name);
+  return found == std::end(kTypes) ? 0 : found->size;
+}
+
 SafeTensors::SafeTensors(const std::filesystem::path& file)
     : file_(file.string()), mapped_(MappedFile(file)) {
   parse(mapped_->bytes());
@@ -156,22 +161,22 @@ void SafeTensors::parse(std::string_view bytes) {
     for (const auto& [key, value] : *entry.object())
       metadata_[key] = text_of(value, Place(place, internal::quoted(key)));
   }
-  std::ranges::sort(tensors_, {}, &Tensor::name);
+  std::ranges::sort(tensors_, {}, &StoredTensor::name);
   check_places(data_.size());
 }
 
 // End to end, and to the end of the file.
 void SafeTensors::check_places(std::size_t data_size) const {
-  std::vector<const Tensor*> order;
-  for (const Tensor& tensor : tensors_) order.push_back(&tensor);
-  const auto begin = [this](const Tensor* t) {
+  std::vector<const StoredTensor*> order;
+  for (const StoredTensor& tensor : tensors_) order.push_back(&tensor);
+  const auto begin = [this](const StoredTensor* t) {
     return static_cast<std::size_t>(t->bytes.data() - data_.data());
   };
-  std::ranges::sort(order, [&begin](const Tensor* a, const Tensor* b) {
+  std::ranges::sort(order, [&begin](const StoredTensor* a, const StoredTensor* b) {
     return std::pair(begin(a), a->bytes.size()) < std::pair(begin(b), b->bytes.size());
   });
   std::size_t end = 0;
-  for (const Tensor* const tensor : order) {
+  for (const StoredTensor* const tensor : order) {
     if (begin(tensor) != end) {
       throw Error(
           fmt::format("{}: {} begins at byte {} of the data, where the tensor before it ends at "
@@ -188,23 +193,23 @@ void SafeTensors::check_places(std::size_t data_size) const {
 
 std::vector<std::string> SafeTensors::names() const {
   std::vector<std::string> names;
-  for (const Tensor& tensor : tensors_) names.push_back(tensor.name);
+  for (const StoredTensor& tensor : tensors_) names.push_back(tensor.name);
   return names;
 }
 
-const Tensor* SafeTensors::find(std::string_view name) const {
-  const auto found = std::ranges::lower_bound(tensors_, name, {}, &Tensor::name);
+const StoredTensor* SafeTensors::find(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(tensors_, name, {}, &StoredTensor::name);
   return found == tensors_.end() || found->name != name ? nullptr : &*found;
 }
 
-const Tensor& SafeTensors::must(std::string_view name) const {
-  const Tensor* const tensor = find(name);
+const StoredTensor& SafeTensors::must(std::string_view name) const {
+  const StoredTensor* const tensor = find(name);
   if (tensor == nullptr) throw Error(fmt::format("{} has no tensor '{}'.", file_, name));
   return *tensor;
 }
 
 void SafeTensors::read(std::string_view name, std::span<float> out) const {
-  const Tensor& tensor = must(name);
+  const StoredTensor& tensor = must(name);
   if (tensor.elements != out.size()) {
     throw Error(fmt::format("{}: {} has the shape {}, where {} needed.", file_,
                             internal::quoted(name), shape_text(tensor),
@@ -231,4 +236,4 @@ std::vector<float> SafeTensors::read(std::string_view name) const {
   return values;
 }
 
-}  // namespace medgrad::text
+}  // namespace medgrad

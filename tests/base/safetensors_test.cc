@@ -1,5 +1,5 @@
 // Checkpoint files: right ones of every type, and the sentence for each way one can be wrong.
-#include "text/safetensors.h"
+#include "base/safetensors.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "text/data.h"
 
-namespace medgrad::text {
+namespace medgrad {
 namespace {
 
 using medgrad::testing::kNeedsData;
@@ -166,7 +166,7 @@ TEST(RealSafeTensors, ReadsTheEncoder) {
   const SafeTensors tensors(real_data() / "minilm-l6" / "model.safetensors");
   // 5 of the embeddings, 16 of each of 6 layers, 2 of the pooler where it is there.
   EXPECT_GE(tensors.names().size(), 101U);
-  const Tensor* const words = tensors.find("embeddings.word_embeddings.weight");
+  const StoredTensor* const words = tensors.find("embeddings.word_embeddings.weight");
   ASSERT_NE(words, nullptr);
   EXPECT_EQ(words->shape, (std::vector<std::size_t>{30522, 384}));
   double sum = 0;
@@ -181,4 +181,4 @@ TEST(RealSafeTensors, ReadsTheEncoder) {
 }
 
 }  // namespace
-}  // namespace medgrad::text
+}  // namespace medgrad
