@@ -72,17 +72,19 @@ def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite
     if weights is not None:
         weights = np.ascontiguousarray(array(weights, "weights"), dtype=np.float64).ravel()
     if isinstance(rows, list):
-        if center is not None:
-            center = np.ascontiguousarray(array(center, "center"), dtype=rows[0].dtype).ravel()
-        out, info = _core.aggregate_list(made, rows, weights, center, policy(non_finite), threads, round, return_info)
+        compute, kind = _core.aggregate_list, rows[0].dtype
     else:
-        matrix = contiguous(rows if rows.ndim == 2 else rows.reshape(rows.shape[0], -1) if rows.size else
-                            rows.reshape(rows.shape[0], int(np.prod(shape, dtype=np.int64))))
-        if center is not None:
-            center = np.ascontiguousarray(array(center, "center"), dtype=matrix.dtype).ravel()
-        out, info = _core.aggregate_matrix(made, matrix, weights, center, policy(non_finite), threads, round,
-                                           return_info)
-    out = out if out.shape == shape else out.reshape(shape)
+        compute, kind = _core.aggregate_matrix, rows.dtype
+        if rows.ndim != 2:
+            rows = rows.reshape(rows.shape[0], int(np.prod(shape, dtype=np.int64)))
+        rows = contiguous(rows)
+    if center is not None:
+        center = np.ascontiguousarray(array(center, "center"), dtype=kind).ravel()
+    out = compute(made, rows, weights, center, policy(non_finite), threads, round, return_info)
+    if return_info:
+        out, info = out
+    if len(shape) != 1:
+        out = out.reshape(shape)
     if is_torch(given):
         out = like(out, given)
     return (out, info) if return_info else out

@@ -40,6 +40,26 @@ template <Real T>
 // Fewer entries are done before a lock is taken and given back.
 inline constexpr std::size_t kSmall = 2048;
 
+// Weights and centre of a call, None where it has none. The arrays live as long as this does.
+template <Real T>
+class Extras {
+ public:
+  template <class Options>
+  Extras(const py::object& weights, const py::object& center, Options& options) {
+    if (!weights.is_none()) {
+      weights_ = weights.cast<py::array>();
+      options.weights = vector_of<double>(weights_);
+    }
+    if (!center.is_none()) {
+      center_ = center.cast<py::array>();
+      options.center = vector_of<T>(center_);
+    }
+  }
+
+ private:
+  py::array weights_, center_;
+};
+
 // Rows of a two-dimensional array; each is contiguous.
 template <Real T>
 [[nodiscard]] Rows<T> rows_of(const py::array& x) {
@@ -86,7 +106,7 @@ struct Named {
 // How an estimate was reached.
 [[nodiscard]] py::dict dict_of(const SampleInfo& info);
 
-// What a step saw: (increment_norm, effective_beta, clipped_share, non_finite).
+// What a step saw: (increment_norm, effective_beta, clipped_share, non_finite, tau, size).
 [[nodiscard]] py::tuple tuple_of(const StepInfo& info);
 
 // The parts.

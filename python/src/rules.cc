@@ -9,29 +9,22 @@ namespace medgrad::python {
 namespace {
 
 struct Call {
-  py::object weights, center;
+  const py::object &weights, &center;
   NonFinite non_finite;
   unsigned threads;
   std::uint64_t round;
-  bool objective;
+  bool with_info;
 };
 
+// The result, or the result and how it was reached.
 template <Real T>
-py::tuple run(const Rule& rule, const Rows<T>& rows, const Call& call) {
+py::object run(const Rule& rule, const Rows<T>& rows, const Call& call) {
   py::array_t<T> out(static_cast<py::ssize_t>(rows.d()));
   SampleOptions<T> options;
-  py::array weights, center;
-  if (!call.weights.is_none()) {
-    weights = call.weights.cast<py::array>();
-    options.weights = vector_of<double>(weights);
-  }
-  if (!call.center.is_none()) {
-    center = call.center.cast<py::array>();
-    options.center = vector_of<T>(center);
-  }
+  const Extras<T> extras(call.weights, call.center, options);
   options.non_finite = call.non_finite;
   options.round = call.round;
-  options.objective = call.objective;
+  options.objective = call.with_info;
   SampleInfo info;
   const std::span<T> result(out.mutable_data(), rows.d());
   if (rows.n() * rows.d() < kSmall) {
@@ -42,6 +35,7 @@ py::tuple run(const Rule& rule, const Rows<T>& rows, const Call& call) {
     options.pool = threads.pool();
     info = aggregate(rule, rows, result, options);
   }
+  if (!call.with_info) return out;
   return py::make_tuple(out, dict_of(info));
 }
 
@@ -71,16 +65,16 @@ void add_rules(py::module_& m) {
   // x: (n, d); the result has length d.
   m.def("aggregate_matrix", [](const Rule& rule, const py::array& x, const py::object& weights,
                                const py::object& center, NonFinite non_finite, unsigned threads,
-                               std::uint64_t round, bool objective) {
-    const Call call{weights, center, non_finite, threads, round, objective};
+                               std::uint64_t round, bool with_info) {
+    const Call call{weights, center, non_finite, threads, round, with_info};
     return with_type(x, [&]<class T>(T) { return run<T>(rule, rows_of<T>(x), call); });
   });
   // n separate arrays of the same type and size.
   m.def("aggregate_list",
         [](const Rule& rule, const std::vector<py::array>& rows, const py::object& weights,
            const py::object& center, NonFinite non_finite, unsigned threads, std::uint64_t round,
-           bool objective) {
-          const Call call{weights, center, non_finite, threads, round, objective};
+           bool with_info) {
+          const Call call{weights, center, non_finite, threads, round, with_info};
           return with_type(rows.at(0), [&]<class T>(T) {
             std::vector<const T*> pointers;
             for (const py::array& row : rows) pointers.push_back(vector_of<T>(row).data());

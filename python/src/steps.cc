@@ -109,21 +109,27 @@ class Unit {
 
   // The step of m and, unless it is kept, of w. What it saw as a tuple, or where a component is not
   // finite, its index, with nothing changed.
+  // `size` is the S of tau = auto before the step; that after it is the last of the tuple.
   py::object step(const Online& online, const std::vector<Rates>& groups, bool cold, bool robust,
-                  bool keeps_w, unsigned threads) {
+                  bool keeps_w, unsigned threads, double size) {
     StepOptions options{cold ? Start::cold : Start::warm,
                         robust ? NonFinite::robust : NonFinite::reject};
-    StepInfo info;
-    try {
-      with_pool(threads, [&](ThreadPool* pool) {
-        options.pool = pool;
-        info = is_double_ ? step_of(online.method, groups, options, keeps_w, doubles_)
-                          : step_of(online.method, groups, options, keeps_w, floats_);
-      });
-    } catch (const NonFiniteInput& input) {
-      return py::int_(input.index());
-    }
-    return tuple_of(info);
+    return seen(threads, [&](ThreadPool* pool) {
+      options.pool = pool;
+      return is_double_ ? step_of(online.method, groups, options, keeps_w, doubles_, size)
+                        : step_of(online.method, groups, options, keeps_w, floats_, size);
+    });
+  }
+
+  // All of an adaptive step that cuts; the result is that of step(). `steps`: as for adapt().
+  py::object cut(const AdaptiveGradient& method, const std::vector<std::uint64_t>& steps,
+                 const std::vector<Rates>& groups, bool robust, unsigned threads) {
+    StepOptions options{Start::warm, robust ? NonFinite::robust : NonFinite::reject};
+    return seen(threads, [&](ThreadPool* pool) {
+      options.pool = pool;
+      return is_double_ ? cut_of<double>(method, steps, groups, options)
+                        : cut_of<float>(method, steps, groups, options);
+    });
   }
 
   // v and w of Adam's step, after m's. `steps`: which step it is, for every slot.
@@ -147,6 +153,18 @@ class Unit {
     f(shared.pool());
   }
 
+  // What a step saw, or where a component was that it refused.
+  template <class F>
+  py::object seen(unsigned threads, const F& take) const {
+    StepInfo info;
+    try {
+      with_pool(threads, [&](ThreadPool* pool) { info = take(pool); });
+    } catch (const NonFiniteInput& input) {
+      return py::int_(input.index());
+    }
+    return tuple_of(info);
+  }
+
   template <Real T>
   static std::span<T> at(std::uintptr_t address, std::size_t size) {
     return {reinterpret_cast<T*>(address), size};  // NOLINT: that is what data_ptr() is for
@@ -154,7 +172,8 @@ class Unit {
 
   template <Real T>
   StepInfo step_of(const OnlineMethod& method, const std::vector<Rates>& groups,
-                   const StepOptions& options, bool keeps_w, Workspace<T>& workspace) const {
+                   const StepOptions& options, bool keeps_w, Workspace<T>& workspace,
+                   double& size) const {
     validate<T>(method);
     std::vector<Block<T>> blocks;
     blocks.reserve(slots_.size());
@@ -164,7 +183,22 @@ class Unit {
                         at<T>(slot.w_at, slot.size), keeps_w ? 0 : eta, keeps_w ? 1 : shrink,
                         decay});
     }
-    return medgrad::step<T>(method, blocks, options, workspace);
+    return medgrad::step<T>(method, blocks, options, workspace, &size);
+  }
+
+  template <Real T>
+  StepInfo cut_of(const AdaptiveGradient& method, const std::vector<std::uint64_t>& steps,
+                  const std::vector<Rates>& groups, const StepOptions& options) const {
+    std::vector<CutBlock<T>> blocks;
+    blocks.reserve(slots_.size());
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      const Slot& slot = slots_[i];
+      const auto& [eta, shrink, decay] = groups.at(slot.group);
+      blocks.push_back({at<T>(slot.m_at, slot.size), at<T>(slot.g_at, slot.size),
+                        at<T>(slot.v_at, slot.size), at<T>(slot.w_at, slot.size), steps.at(i), eta,
+                        shrink, decay});
+    }
+    return cut_adaptive_step<T>(method, blocks, options);
   }
 
   // Parameters that came later count their own steps: one call for each run of equal counts.
@@ -204,7 +238,13 @@ py::dict parts_of(const OnlineMethod& method) {
   };
   if (const auto* prox = std::get_if<ProximalPoint>(&method)) {
     dict["step"] = "prox";
-    dict["tau"] = prox->tau;
+    if (is_automatic(method)) {
+      dict["theta"] = prox->automatic.theta;
+      dict["level"] = prox->automatic.level;
+      dict["rate"] = prox->automatic.rate;
+    } else {
+      dict["tau"] = prox->tau;
+    }
     distance(prox->distance);
   } else if (const auto* sub = std::get_if<Subgradient>(&method)) {
     dict["step"] = "subgradient";
@@ -234,7 +274,7 @@ py::array zeros_in_large_pages(std::size_t size, bool is_double) {
 
 py::tuple tuple_of(const StepInfo& info) {
   return py::make_tuple(info.increment_norm, info.effective_beta, info.clipped_share,
-                        info.non_finite);
+                        info.non_finite, info.tau, info.size);
 }
 
 void add_steps(py::module_& m) {
@@ -251,13 +291,25 @@ void add_steps(py::module_& m) {
         AdaptiveGradient method{first.method, beta1, beta2, epsilon};
         validate(GradientMethod(method));
         return method;
-      }));
+      }))
+      // One of the registry's: adam, median-adam, cclip-adam.
+      .def(py::init([](const std::string& text, const py::dict& parameters) {
+        const Named given = named(text, parameters);
+        return std::get<AdaptiveGradient>(made_of(find_optimizer(given.name), given.parameters));
+      }))
+      .def_property_readonly("first", [](const AdaptiveGradient& a) { return Online{a.first}; })
+      .def_readonly("beta1", &AdaptiveGradient::beta1)
+      .def_readonly("beta2", &AdaptiveGradient::beta2)
+      .def_readonly("epsilon", &AdaptiveGradient::epsilon)
+      .def_readonly("cut", &AdaptiveGradient::cut)
+      .def_property_readonly("cuts", &AdaptiveGradient::cuts);
   py::class_<Unit>(m, "Unit")
       .def(py::init<py::object, py::object, bool>())
       .def("add", &Unit::add)
       .def("locate", &Unit::locate)
       .def("forget", &Unit::forget)
       .def("step", &Unit::step)
+      .def("cut", &Unit::cut)
       .def("adapt", &Unit::adapt);
   m.def("zeros_in_large_pages", &zeros_in_large_pages);
 }

@@ -113,15 +113,7 @@ py::dict run(Workers& workers, const Rule& rule, const py::array& mine, py::arra
   options.topology = dist::topology_of(call.topology);
   options.server = call.server;
   options.step = call.step;
-  py::array weights, center;
-  if (!call.weights.is_none()) {
-    weights = call.weights.cast<py::array>();
-    options.weights = vector_of<double>(weights);
-  }
-  if (!call.center.is_none()) {
-    center = call.center.cast<py::array>();
-    options.center = vector_of<T>(center);
-  }
+  const Extras<T> extras(call.weights, call.center, options);
   options.non_finite = call.non_finite;
   std::vector<dist::WorkerReport> reports;
   if (call.report) options.report = &reports;

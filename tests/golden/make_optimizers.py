@@ -28,6 +28,14 @@ def main():
     cases += [{"optimizer": "ClippedSGD", "type": "float32", **plain},
               {"optimizer": "MedianAdam", "method": "cclip:tau=0.1", "type": "float32", **plain},
               {"optimizer": "MedianAdam", "method": "momentum:tau=0.25", "type": "float64", **plain}]
+    for method, kind in itertools.product(["vclip:tau=auto", "cclip:tau=auto:rate=0.5", "huber:tau=auto:mu=2:level=0.5"],
+                                          ["float32", "float64"]):
+        for scope in ("global", "group", "tensor"):
+            cases.append({"optimizer": "MedianSGD", "method": method, "type": kind, **plain, "scope": scope})
+    cases += [{"optimizer": "MedianAdam", "method": method, "type": kind, **plain, **changed}
+              for method, kind, changed in itertools.product(
+                  ["median-adam", "median-adam:cut=0.5:beta1=0.5", "adam", "cclip-adam", "cclip-adam:tau=auto"],
+                  ["float32", "float64"], [{}, {"weight_decay": 0.25}])]
     sizes, steps = [91, 1, 15, 301], 12
     for case in cases:
         case["w"], case["m"] = golden_steps.run(case, sizes, steps)

@@ -144,7 +144,10 @@ def test_a_cold_vclip_is_gradient_clipping():
 
 CASES = [lambda p, method=method, **more: mt.MedianSGD(p, 0.1, method, **NEEDS.get(method, {}), **more) for method in METHODS]
 CASES += [lambda p, **more: mt.ClippedSGD(p, 0.1, **more), lambda p, **more: mt.MedianAdam(p, 0.1, "vclip", tau=0.5, **more),
-          lambda p, **more: mt.MedianAdam(p, 0.1, **MOMENTUM, **more)]
+          lambda p, **more: mt.MedianAdam(p, 0.1, **MOMENTUM, **more), lambda p, **more: mt.MedianAdam(p, 0.1, **more),
+          lambda p, **more: mt.MedianAdam(p, 0.1, cut=0.7, beta1=0.6, **more),
+          lambda p, **more: mt.MedianAdam(p, 0.1, "cclip-adam", tau="auto", **more)]
+CASES += [lambda p, method=method, **more: mt.MedianSGD(p, 0.1, method, tau="auto", **more) for method in ("vclip", "cclip", "huber")]
 
 
 @pytest.mark.parametrize("bad", ["none", "robust", "skip"])
@@ -173,7 +176,7 @@ def test_operations_agree_with_the_kernels(make, bad, monkeypatch):
 
 
 @pytest.mark.parametrize("bad", ["robust", "skip"])
-@pytest.mark.parametrize("make", [make for make, method in zip(CASES, METHODS + [""] * 3) if method != "lp"])
+@pytest.mark.parametrize("make", [make for i, make in enumerate(CASES) if METHODS[i:i + 1] != ["lp"]])
 def test_a_step_never_waits_for_a_device(make, bad):
     params = [torch.randn(shape, device="meta", requires_grad=True) for shape in SHAPES]  # there, any value asked for fails
     optimizer = make(params, weight_decay=0.1, bad_gradient=bad)
@@ -316,6 +319,124 @@ def _load_and_go_on(state, weights):
     return [w.numpy() for w in run(optimizer, params, range(6, 12))]
 
 
+# ---- tau = auto ----------------------------------------------------------------------------------------
+
+AUTO = {"tau": "auto", "theta": 0.3, "level": 0.4, "rate": 0.5}
+
+
+@pytest.mark.parametrize("method", ["vclip", "cclip", "huber"])
+@pytest.mark.parametrize("fused", [True, False])
+def test_auto_has_no_scale(method, fused, monkeypatch):
+    """Gradients times a power of two give estimates times that power, bit for bit."""
+    if not fused:
+        monkeypatch.setattr(mt._engine, "is_plain", lambda x: False)
+
+    def estimates(factor):
+        params = parameters()
+        optimizer = mt.MedianSGD(params, 0.0, method, **AUTO)
+        for t in range(8):
+            set_gradients(params, t)
+            for w in params:
+                w.grad *= factor
+            optimizer.step()
+        return [optimizer.estimate(w) / factor for w in params], optimizer.last_step()["size"] / factor
+
+    (m, size), (other, other_size) = estimates(1.0), estimates(2.0**40)
+    assert same(m, other) and size == other_size > 0
+
+
+@pytest.mark.parametrize("scope", ["global", "group", "tensor"])
+@pytest.mark.parametrize("make", [
+    lambda p, **more: mt.MedianSGD(p, 0.1, "cclip", **AUTO, **more), lambda p, **more: mt.MedianSGD(p, 0.1, "vclip", **AUTO, **more),
+    lambda p, **more: mt.MedianAdam(p, 0.1, "huber", **AUTO, **more)])
+@pytest.mark.parametrize("fused", [True, False])
+def test_auto_goes_on_bit_for_bit(make, scope, fused, monkeypatch):
+    if not fused:
+        monkeypatch.setattr(mt._engine, "is_plain", lambda x: False)
+
+    def made():
+        params = parameters(torch.float32)
+        return make([{"params": params[:3]}, {"params": params[3:]}], scope=scope), params
+
+    whole = made()
+    expected = run(*whole)
+    half, again = made(), made()
+    run(*half, range(6))
+    for w, other in zip(again[1], half[1]):
+        w.data.copy_(other)
+    again[0].load_state_dict(pickle.loads(pickle.dumps(half[0].state_dict())))
+    assert same(run(*again, range(6, 12)), expected)
+    assert same(run(*copy.deepcopy(half), range(6, 12)), expected)
+
+
+def test_auto_waits_for_something_to_go_by():
+    for kind, fused in ((torch.float64, True), (torch.bfloat16, False)):  # the latter by tensor operations
+        w = torch.ones(4, dtype=kind, requires_grad=True)
+        optimizer = mt.MedianSGD([w], 0.5, "cclip", tau="auto", theta=1.0, level=0.5)
+        for g, size in (([0, 0, 0, 0], 0.0), ([1, 0, 4, -2], 2.0), ([0, 0, 0, 0], None)):
+            w.grad = torch.tensor(g, dtype=kind)
+            optimizer.step()
+            seen = optimizer.last_step()
+            if size == 0:
+                assert seen["size"] == seen["tau"] == 0 and torch.equal(w.detach(), torch.ones(4, dtype=kind))
+            elif size is not None:  # the median of 1, 2, 4; tau is 1 times that, and two of three are within
+                assert seen["tau"] == size and seen["size"] == pytest.approx(size * np.exp(0.1 * (0.5 - 2 / 3)))
+                assert optimizer.estimate(w).tolist() == [1, 0, 2, -2]
+        assert (optimizer._engine._units[0].core is not None) == fused
+
+
+def test_auto_is_not_moved_by_what_is_skipped():
+    for kind in (torch.float32, torch.float16):
+        w = torch.zeros(3, dtype=kind, requires_grad=True)
+        optimizer = mt.MedianSGD([w], 0.5, tau="auto", bad_gradient="skip")
+        w.grad = torch.ones_like(w)
+        optimizer.step()
+        size = optimizer.param_groups[0]["global_size"]
+        w.grad = torch.tensor([float("inf"), 1, 1]).to(kind)
+        optimizer.step()
+        assert optimizer.skipped == 1 and optimizer.param_groups[0]["global_size"] == size > 0
+
+
+def test_theta_may_be_scheduled():
+    w = torch.zeros(3, requires_grad=True)
+    optimizer = mt.MedianSGD([w], 0.5, tau="auto", theta=0.5)
+    for theta in (0.5, 0.25):
+        optimizer.param_groups[0]["theta"] = theta
+        w.grad = torch.tensor([3.0, 4.0, 0.0]) * 1000
+        optimizer.step()
+        seen = optimizer.last_step()
+        assert seen["tau"] == theta * seen["size"] > 0
+
+
+# ---- Adam in its own metric -----------------------------------------------------------------------------
+
+def test_median_adam_by_its_formula():
+    w = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    optimizer = mt.MedianAdam([w], 0.1)
+    m, v, x = np.zeros(3), np.zeros(3), np.zeros(3)
+    for t in range(1, 30):
+        g = np.random.default_rng(t).standard_cauchy(3) * (1e6 if t % 7 == 0 else 1)
+        bound = np.where(v == 0, np.inf, 3 * np.sqrt(v / (1 - 0.999**(t - 1) if t > 1 else 1)))
+        cut = np.clip(g - m, -bound, bound)
+        v = 0.999 * v + 0.001 * (m + cut)**2
+        m = m + 0.1 * cut
+        x = x - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        w.grad = torch.from_numpy(g)
+        optimizer.step()
+        assert np.allclose(w.detach().numpy(), x, rtol=1e-12)
+
+
+def test_names_of_adams():
+    def after(*args, **kwargs):
+        params = parameters()
+        return run(mt.MedianAdam(params, 0.1, *args, **kwargs), params)
+
+    a = parameters()
+    assert near(after(cut=float("inf")), run(torch.optim.Adam(a, 0.1), a), 1e-11)
+    assert same(after("adam"), after(cut=float("inf"))) and same(after("median-adam"), after(cut=3))
+    assert same(after("cclip-adam"), after("cclip", tau=0.1)) and not same(after(), after("adam"))
+
+
 @pytest.mark.parametrize("how", ["pickle", "deepcopy", "fresh process"])
 def test_goes_on_bit_for_bit(how):
     def make():
@@ -392,6 +513,12 @@ def test_gradients_that_are_not_finite():
     (lambda p: mt.MedianSGD(p, 0.1, bad_gradient="drop"), ValueError, "bad_gradient is 'drop'"),
     (lambda p: mt.ClippedSGD(p, 0.1, beta=1.0), ValueError, "beta is 1"),
     (lambda p: mt.MedianAdam(p, beta2=2), ValueError, "beta2 is 2"),
+    (lambda p: mt.MedianAdam(p, cut=0), ValueError, "cut is 0; it must satisfy cut > 0, inf allowed."),
+    (lambda p: mt.MedianAdam(p, beta1=0), ValueError, "beta1 is 0; it must satisfy 0 < beta1 < 1"),
+    (lambda p: mt.MedianAdam(p, tau=0.1), ValueError, "tau is not a parameter of median-adam"),
+    (lambda p: mt.MedianAdam(p, 0.1, "vclip", cut=2), ValueError, "nothing is cut with the method 'vclip'"),
+    (lambda p: mt.MedianSGD(p, 0.1, "momentum", tau="auto"), ValueError, "tau is"),
+    (lambda p: mt.MedianSGD(p, 0.1, tau="auto", level=1), ValueError, "level is 1; it must satisfy 0 < level < 1"),
     (lambda p: mt.MedianSGD([{"params": p[:1], "tau": 2.0}, {"params": p[1:]}], 0.1).step(), ValueError, "need the same method"),
     (lambda p: mt.MedianSGD([], 0.1), ValueError, "empty parameter list"),
     (lambda p: mt.wrap(p), TypeError, "must be an optimiser of torch"),
@@ -450,11 +577,12 @@ def test_wrap_filters_and_keeps_what_is_excluded():
     assert same([wrapped.estimate(a[0])], [a[0].grad])
 
 
+@pytest.mark.parametrize("tau", [0.2, "auto"])
 @pytest.mark.parametrize("how", ["state_dict", "pickle", "deepcopy"])
-def test_a_wrapped_optimiser_goes_on(how):
+def test_a_wrapped_optimiser_goes_on(how, tau):
     def make():
         params = parameters()
-        return mt.wrap(torch.optim.AdamW(params, 0.1), "cclip", tau=0.2), params
+        return mt.wrap(torch.optim.AdamW(params, 0.1), "cclip", tau=tau), params
 
     whole = make()
     expected = run(*whole)

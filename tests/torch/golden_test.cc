@@ -21,6 +21,15 @@ OnlineMethod online(const std::string& text) {
   return entry.make(read_parameters(entry.name, entry.parameters, method.parameters));
 }
 
+// A whole Adam of the registry, or one with an online estimator as first moment.
+MedianAdamOptions adam_options(double lr, const std::string& text) {
+  const MethodText method = parse_method_text(text);
+  if (!method.name.ends_with("adam")) return {lr, online(text)};
+  const auto& entry = find_optimizer(method.name);
+  return {lr, std::get<AdaptiveGradient>(
+                  entry.make(read_parameters(entry.name, entry.parameters, method.parameters)))};
+}
+
 // Numbers that any language makes alike: small fractions of powers of two.
 double weight(std::int64_t k, std::int64_t i) {
   return static_cast<double>((i * 11 + k * 7) % 13 - 6) / 4;
@@ -80,7 +89,7 @@ std::unique_ptr<TrackingOptimizer> make(const Json& c, const std::vector<Tensor>
     return with(with_settings(ClippedSGDOptions(lr), c), [](auto groups, const auto& options) {
       return std::make_unique<ClippedSGD>(std::move(groups), options);
     });
-  return with(with_settings(MedianAdamOptions(lr, online(c.at("method"))), c),
+  return with(with_settings(adam_options(lr, c.at("method")), c),
               [](auto groups, const auto& options) {
                 return std::make_unique<MedianAdam>(std::move(groups), options);
               });

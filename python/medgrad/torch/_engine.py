@@ -10,7 +10,7 @@ from . import _operations
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _LARGE = 1 << 20  # entries from which large pages pay
-INFO = ("increment_norm", "effective_beta", "clipped_share", "non_finite")
+INFO = ("increment_norm", "effective_beta", "clipped_share", "non_finite", "tau", "size")
 
 
 def is_dense(x):
@@ -54,6 +54,20 @@ class Unit:
         self.slots = []
         self.core = None
         self.kept = []  # so that no other tensor can come to lie where the weights were
+
+    # The S of tau = auto: a number, or on devices a tensor without axes. `homes` has a dict for every group.
+    def _home(self, homes):
+        if self.scope == "tensor":
+            return self.slots[0].state, "size"
+        return (homes[0], "global_size") if self.scope == "global" else (homes[self.slots[0].group], "size")
+
+    def size(self, homes):
+        home, name = self._home(homes)
+        return home.get(name, 0.0)
+
+    def keep_size(self, homes, size):
+        home, name = self._home(homes)
+        home[name] = size
 
     def prepare(self, with_v):
         first = self.slots[0].w
@@ -161,15 +175,16 @@ class Engine:
 
     # ---- Steps ----
 
-    def step(self, groups, settings, state, keeps_w=False):
+    def step(self, groups, settings, state, keeps_w=False, homes=None):
         self.reports = []
+        homes = groups if homes is None else homes
         try:
             units = self.units(groups, settings, state)
             if len(units) > 1:
                 self._refuse_any(units)
             rates = [setting.rates for setting in settings] if any(unit.core for unit in units) else None
             for unit in units:
-                self._step(unit, settings[unit.slots[0].group], rates, keeps_w)
+                self._step(unit, settings[unit.slots[0].group], rates, keeps_w, homes)
         finally:
             for unit in self._units or ():
                 if unit.core is not None:
@@ -186,12 +201,18 @@ class Engine:
         raise ValueError(f"the gradient of {self.name_of(slot)} or its weights have a component that is NaN or Inf; the step "
                          "was not taken.")
 
-    def _step(self, unit, setting, rates, keeps_w):
-        robust = setting.bad_gradient == "robust"
-        keeps_w = keeps_w or setting.adaptive is not None
+    def _step(self, unit, setting, rates, keeps_w, homes):
+        robust, adaptive = setting.bad_gradient == "robust", setting.adaptive
+        cuts = adaptive is not None and adaptive.cuts
+        keeps_w = keeps_w or adaptive is not None
+        skipped = False
         if unit.core is not None:
             threads = torch.get_num_threads()
-            info = unit.core.step(setting.online, rates, setting.cold, robust, keeps_w, threads)
+            if cuts:
+                info = unit.core.cut(adaptive, _counts(unit, 1), rates, robust, threads)
+            else:
+                size = float(unit.size(homes)) if setting.automatic else 0.0
+                info = unit.core.step(setting.online, rates, setting.cold, robust, keeps_w, threads, size)
             if isinstance(info, int):
                 if setting.bad_gradient == "raise":
                     self._refuse(_slot_at(unit, info))
@@ -203,19 +224,25 @@ class Engine:
                 for slot in unit.slots:
                     if not torch.isfinite(slot.w.grad).all():
                         self._refuse(slot)
-            info, skipped = _operations.step(setting.online.parts, unit.slots, setting.cold, robust, keeps_w)
-        self.reports.append((self.what(unit), info, False if unit.core is not None else skipped))
-        if setting.adaptive is None:
+            if cuts:
+                info, skipped = _operations.cut(adaptive, unit.slots, robust)
+            else:
+                size = unit.size(homes) if setting.automatic else None
+                info, skipped = _operations.step(setting.online.parts, unit.slots, setting.cold, robust, keeps_w, size)
+        if setting.automatic:
+            unit.keep_size(homes, info[5])
+        self.reports.append((self.what(unit), info[:setting.told], skipped))
+        if adaptive is None:
             return
         for slot in unit.slots:
             count = slot.state.get("step", 0)
-            slot.state["step"] = count + 1 if unit.core is not None or robust else \
-                count + _operations.wide(torch.logical_not(skipped))
-        beta1, beta2, eps, made = setting.adaptive
+            slot.state["step"] = count + 1 if skipped is False else count + _operations.wide(torch.logical_not(skipped))
+        if cuts:
+            return
         if unit.core is not None:
-            unit.core.adapt(made, [int(slot.state["step"]) for slot in unit.slots], rates, threads)
+            unit.core.adapt(adaptive, _counts(unit, 0), rates, threads)
         else:
-            _operations.adapt(beta1, beta2, eps, unit.slots, None if robust else skipped)
+            _operations.adapt(adaptive, unit.slots, None if robust else skipped)
 
     def last_step(self):
         numbers = {}
@@ -226,6 +253,10 @@ class Engine:
                 numbers[prefix + name] = value
             numbers[prefix + "skipped"] = int(skipped)
         return numbers
+
+
+def _counts(unit, more):
+    return [int(slot.state.get("step", 0)) + more for slot in unit.slots]
 
 
 def _slot_at(unit, index):

@@ -8,6 +8,9 @@ from ._engine import Engine
 from ._settings import COMMON, PARAMETERS, Settings, online_of
 
 
+_KEPT = ("params", "param_names", "skipped", "size", "global_size")  # what is in a group beside its options
+
+
 class TrackingOptimizer(torch.optim.Optimizer):
     """What they all do. One idea: the estimator decides m, w <- w - lr m follows."""
 
@@ -18,21 +21,22 @@ class TrackingOptimizer(torch.optim.Optimizer):
 
     # ---- Options ----
 
-    def _online(self, group):
+    def _methods(self, group):
+        """The online estimator, and Adam's step along it or None."""
         raise NotImplementedError
 
-    def _complete(self, settings, group):
-        """Whatever a subclass has beside the online method."""
+    # What schedulers and users keep in a group beside the options is theirs; what the constructor got is not.
+    def _parameters(self, group):
+        return {name: value for name, value in group.items() if name not in self._OWN and value is not None and
+                (name in self.defaults or name in PARAMETERS)}
 
     def _settings_of(self, k, group):
-        key = tuple(value for name, value in group.items() if name not in ("params", "param_names", "skipped"))
+        key = tuple(value for name, value in group.items() if name not in _KEPT)
         if isinstance(group["lr"], torch.Tensor):  # its value may be another one by now
             key += (object(),)
         if k < len(self._settings) and self._settings[k].key == key:
             return self._settings[k]
-        settings = Settings(key, group, self._online(group))
-        self._complete(settings, group)
-        return settings
+        return Settings(key, group, *self._methods(group))
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
         super().add_param_group(param_group)
@@ -69,6 +73,7 @@ class TrackingOptimizer(torch.optim.Optimizer):
             effective_beta   1 - |m_new - m| / |g - m|: the momentum coefficient of this step
             clipped_share    the share of the components whose increment was cut
             non_finite       components of g that were NaN or Inf
+            tau              where the method has one; size, where it is "auto": what it was taken from
             skipped          1 where the step was left out for them
 
         With scopes other than global the names begin with that of the group or parameter: "group 1/increment_norm". Values
@@ -113,8 +118,8 @@ class TrackingOptimizer(torch.optim.Optimizer):
         super().load_state_dict(state_dict)
         # torch would bring m to the type of the weights; of half precision, it is kept in float. And it is ours alone.
         for w, state in memory.items():
-            for name in ("m", "v"):
-                if name in state:
+            for name in ("m", "v", "size"):
+                if isinstance(state.get(name), torch.Tensor):
                     self.state[w][name] = state[name].detach().to(w.device, copy=True)
         self._engine.forget()
 
@@ -135,7 +140,9 @@ class MedianSGD(TrackingOptimizer):
     method is the name of an online estimator, as in medgrad.Estimator: "vclip" (default; m tracks the geometric median of
     the gradients, m <- m + min(1, tau/|g - m|) (g - m)), "cclip" (the componentwise median), "momentum" (their mean, damped:
     m <- beta m + (1 - beta) g with beta = 1/(1 + tau)), "huber", "lp", "sign", ...; medgrad.methods()["online"] lists them.
-    Parameters are given by name: tau=0.1, mu=1.3. Those left out are the registry's.
+    Parameters are given by name: tau=0.1, mu=1.3. Those left out are the registry's. tau="auto" ("vclip", "cclip", "huber")
+    needs no scale: tau = theta S, where S follows the quantile `level` of the sizes of the increments (of their components,
+    for "cclip") at the rate `rate`; theta=0.1, level=0.2, rate=0.1.
 
     start="cold" takes m as 0 before every step: "vclip" becomes gradient clipping, "sign" sign-SGD.
     weight_decay is part of the gradient, g + weight_decay w, or with decoupled=True beside it, as in AdamW.
@@ -153,7 +160,7 @@ class MedianSGD(TrackingOptimizer):
     >>> net(torch.ones(5, 3)).square().mean().backward()
     >>> optimizer.step()
     >>> sorted(optimizer.last_step())
-    ['clipped_share', 'effective_beta', 'increment_norm', 'non_finite', 'skipped']
+    ['clipped_share', 'effective_beta', 'increment_norm', 'non_finite', 'skipped', 'tau']
     """
 
     def __init__(self, params, lr: float, method: str = "vclip", tau=None, *, start: str = "warm", weight_decay: float = 0.0,
@@ -165,10 +172,8 @@ class MedianSGD(TrackingOptimizer):
 
     _OWN = ("params", "lr", "method", "start", *COMMON)
 
-    # What schedulers and users keep in a group beside the options is theirs; what the constructor got is not.
-    def _online(self, group):
-        return online_of(group["method"], {name: value for name, value in group.items() if name not in self._OWN and
-                                           (name in self.defaults or name in PARAMETERS)})
+    def _methods(self, group):
+        return online_of(group["method"], self._parameters(group)), None
 
 
 class ClippedSGD(TrackingOptimizer):
@@ -182,37 +187,52 @@ class ClippedSGD(TrackingOptimizer):
         super().__init__(params, {"lr": lr, "beta": beta, "clip": clip, "weight_decay": weight_decay, "decoupled": decoupled,
                                   "maximize": maximize, "scope": scope, "bad_gradient": bad_gradient})
 
-    def _online(self, group):
-        return online_of("clipped-mean", {"beta": group["beta"], "clip": group["clip"]})
+    def _methods(self, group):
+        return online_of("clipped-mean", {"beta": group["beta"], "clip": group["clip"]}), None
 
 
 class MedianAdam(TrackingOptimizer):
-    """Adam whose first moment is any online estimator:
+    """Adam that withstands outliers, in one of two ways (ours, not the paper's):
 
-        m <- online estimator(g),   v <- beta2 v + (1 - beta2) g^2,
+        m <- m + (1 - beta1) clamp(g - m, -b, b),   b = cut sqrt(v / (1 - beta2^(t-1))),
+        v <- beta2 v + (1 - beta2) h^2,             h = m + clamp(g - m, -b, b) with the m before,
         w <- w - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps).
 
-    The default is "cclip" with tau = 0.1. With method="momentum" and tau = 1/0.9 - 1 it is Adam, and with decoupled=True
-    AdamW. beta1 is 1/(1 + tau) for "momentum" where it is left out, and 0 for the others, which have no bias to correct.
+    That is method="median-adam", the default: increments are cut in Adam's own metric, at cut = 3 roots of v, so that there is
+    no scale to tune. cut=inf is Adam (method="adam"), and with decoupled=True AdamW; beta1 is 0.9 where it is left out.
+
+    With method="cclip-adam" or the name of any online estimator, that is the first moment instead, v <- beta2 v +
+    (1 - beta2) g^2, and nothing is cut. "cclip-adam" is "cclip" with tau = 0.1. beta1 is then 1/(1 + tau) for "momentum"
+    where it is left out, and 0 for the others, which have no bias to correct.
     The other options are those of MedianSGD.
     """
 
-    def __init__(self, params, lr: float = 1e-3, method: str = "cclip", tau=None, *, beta1: Optional[float] = None,
-                 beta2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.0, decoupled: bool = False,
-                 maximize: bool = False, scope: str = "global", bad_gradient: str = "robust", **parameters):
-        if tau is None and method == "cclip":
-            tau = 0.1
-        super().__init__(params, {"lr": lr, "method": method, "tau": tau, "beta1": beta1, "beta2": beta2, "eps": eps,
-                                  "weight_decay": weight_decay, "decoupled": decoupled, "maximize": maximize, "scope": scope,
-                                  "bad_gradient": bad_gradient, **parameters})
+    def __init__(self, params, lr: float = 1e-3, method: str = "median-adam", tau=None, *, cut: Optional[float] = None,
+                 beta1: Optional[float] = None, beta2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.0,
+                 decoupled: bool = False, maximize: bool = False, scope: str = "global", bad_gradient: str = "robust",
+                 **parameters):
+        super().__init__(params, {"lr": lr, "method": method, "tau": tau, "cut": cut, "beta1": beta1, "beta2": beta2,
+                                  "eps": eps, "weight_decay": weight_decay, "decoupled": decoupled, "maximize": maximize,
+                                  "scope": scope, "bad_gradient": bad_gradient, **parameters})
 
-    _OWN = (*MedianSGD._OWN, "beta1", "beta2", "eps")
-    _online = MedianSGD._online
+    _OWN = (*MedianSGD._OWN, "cut", "beta1", "beta2", "eps")
 
-    def _complete(self, settings, group):
-        parts, beta1 = settings.online.parts, group["beta1"]
+    def _methods(self, group):
+        method, beta1, parameters = group["method"], group["beta1"], self._parameters(group)
+        name = str(method).partition(":")[0]
+        if name in _ADAMS:  # the registry has it whole
+            given = {"beta1": beta1, "beta2": group["beta2"], "epsilon": group["eps"], "cut": group["cut"], **parameters}
+            made = _core.AdaptiveGradient(method, {key: value for key, value in given.items() if value is not None})
+            return made.first, made
+        if group["cut"] is not None:
+            raise ValueError(f"cut is {group['cut']!r}, and nothing is cut with the method {name!r}; leave it out, or leave out "
+                             "the method.")
+        online = online_of(method, parameters)
+        parts = online.parts
         if beta1 is None:
             squared = parts.get("distance") == "squared"
             beta1 = 0.0 if not squared else 1 / (1 + parts["tau"]) if parts["step"] == "prox" else max(0.0, 1 - parts["tau"])
-        made = _core.AdaptiveGradient(settings.online, float(beta1), float(group["beta2"]), float(group["eps"]))
-        settings.adaptive = (float(beta1), float(group["beta2"]), float(group["eps"]), made)
+        return online, _core.AdaptiveGradient(online, float(beta1), float(group["beta2"]), float(group["eps"]))
+
+
+_ADAMS = ("median-adam", "adam", "cclip-adam")

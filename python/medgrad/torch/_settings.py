@@ -27,7 +27,7 @@ def rate(group):
 class Settings:
     """What the options of a group amount to. `key` tells whether they are still the same."""
 
-    def __init__(self, key, group, online):
+    def __init__(self, key, group, online, adaptive=None):
         one_of("scope", group["scope"], SCOPES)
         one_of("bad_gradient", group["bad_gradient"], BAD_GRADIENTS)
         one_of("start", group.get("start", "warm"), STARTS)
@@ -40,7 +40,8 @@ class Settings:
         self.bad_gradient = group["bad_gradient"]
         self.cold = group.get("start", "warm") == "cold"
         self.online = online
-        self.adaptive = None
+        self.automatic = "theta" in online.parts
+        self.adaptive = adaptive  # Adam's step along m, or None
         sign = -1.0 if group["maximize"] else 1.0
         self.eta = sign * lr
         self.shrink = 1 - lr * decay if group["decoupled"] else 1.0
@@ -55,8 +56,16 @@ class Settings:
         """Everything about the method but tau: states of equal lines are interchangeable."""
         line = self.online.line + (" cold" if self.cold else " warm")
         if self.adaptive is not None:
-            line += f" beta1={self.adaptive[0]!r} beta2={self.adaptive[1]!r} eps={self.adaptive[2]!r}"
+            line += f" beta1={self.adaptive.beta1!r} beta2={self.adaptive.beta2!r} eps={self.adaptive.epsilon!r}"
+            line += f" cut={self.adaptive.cut!r}" if self.adaptive.cuts else ""
         return line
+
+    @property
+    def told(self):
+        """How many of the numbers of a step (INFO of _engine.py) mean something: tau where there is one, S where it is auto."""
+        if self.adaptive is not None and self.adaptive.cuts:
+            return 4
+        return 6 if self.automatic else 5 if "tau" in self.online.parts else 4
 
     @property
     def same_vector(self):

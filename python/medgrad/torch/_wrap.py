@@ -1,5 +1,5 @@
 """A median filter in front of any optimiser."""
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 
@@ -22,6 +22,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
         self._exclude = exclude
         self._engine = Engine()
         self._memory: Dict[torch.Tensor, Dict[str, Any]] = {}
+        self._sizes: List[Dict[str, Any]] = []  # of tau = auto, a dict for every group
         self._filtered = None
         self._settings = None
         self._settings_now()
@@ -79,7 +80,8 @@ class FilteredOptimizer(torch.optim.Optimizer):
         for group in groups:
             for w in group["params"]:
                 self._memory.setdefault(w, {})
-        self._engine.step(groups, [self._settings_now()] * len(groups), self._memory, keeps_w=True)
+        self._sizes += [{} for _ in range(len(groups) - len(self._sizes))]
+        self._engine.step(groups, [self._settings_now()] * len(groups), self._memory, keeps_w=True, homes=self._sizes)
         pairs = [(w.grad, self._memory[w]["m"]) for group in groups for w in group["params"] if w.grad is not None]
         for g, m in pairs:
             g.copy_(m)
@@ -125,6 +127,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
     def state_dict(self):
         memory = {i: dict(self._memory[w]) for i, w in enumerate(self._places()) if self._memory.get(w)}
         return {**self.optimizer.state_dict(), "filter": {"state": memory, "options": dict(self._options),
+                                                          "sizes": [dict(sizes) for sizes in self._sizes],
                                                           "line": self._settings_now().line}}
 
     def load_state_dict(self, state_dict):
@@ -141,12 +144,13 @@ class FilteredOptimizer(torch.optim.Optimizer):
         self._filtered = None
         places = self._places()
         self._options = dict(saved["options"])
+        self._sizes = [dict(sizes) for sizes in saved.get("sizes", ())]
         self._memory = {places[i]: {name: x.detach().to(places[i].device, copy=True) if isinstance(x, torch.Tensor) else x
                                     for name, x in state.items()} for i, state in saved["state"].items()}
         self._engine.forget()
 
     def __getstate__(self):
-        return {name: self.__dict__[name] for name in ("optimizer", "_options", "_exclude", "_memory")}
+        return {name: self.__dict__[name] for name in ("optimizer", "_options", "_exclude", "_memory", "_sizes")}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
