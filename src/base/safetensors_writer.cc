@@ -44,14 +44,19 @@ Header header_of(const std::vector<StoredTensor>& tensors, const StoredTexts& te
   return {before.append(kBegin), after};
 }
 
-// Hands over the bytes of the file, piece by piece.
-template <class Write>
-void write_all(std::vector<StoredTensor> tensors, const StoredTexts& texts, const Write& write) {
-  // The widest elements first: each then begins at a multiple of its width.
-  std::ranges::stable_sort(tensors, {}, [](const StoredTensor& tensor) {
+// The widest elements first: each then begins at a multiple of its width.
+std::vector<StoredTensor> in_order(std::vector<StoredTensor> tensors) {
+  std::ranges::sort(tensors, {}, [](const StoredTensor& tensor) {
     return std::pair(-static_cast<int>(bytes_per_element(tensor.type)),
                      std::string_view(tensor.name));
   });
+  return tensors;
+}
+
+// Hands over the bytes of the file, piece by piece.
+template <class Write>
+void write_all(const std::vector<StoredTensor>& tensors, const StoredTexts& texts,
+               const Write& write) {
   const Header header = header_of(tensors, texts);
   Checksum sum;
   sum.add(header.before);
@@ -68,13 +73,14 @@ void write_all(std::vector<StoredTensor> tensors, const StoredTexts& texts, cons
 void write_safetensors(const std::filesystem::path& file, std::vector<StoredTensor> tensors,
                        const StoredTexts& texts) {
   OutputFile out(file.string());
-  write_all(std::move(tensors), texts, [&](std::string_view bytes) { out.write(bytes); });
+  write_all(in_order(std::move(tensors)), texts, [&](std::string_view bytes) { out.write(bytes); });
   out.commit();
 }
 
 std::string safetensors_of(std::vector<StoredTensor> tensors, const StoredTexts& texts) {
   std::string file;
-  write_all(std::move(tensors), texts, [&](std::string_view bytes) { file.append(bytes); });
+  write_all(in_order(std::move(tensors)), texts,
+            [&](std::string_view bytes) { file.append(bytes); });
   return file;
 }
 
