@@ -234,7 +234,8 @@ TEST(Training, RefusesOtherRuns) {
   options.lr = 0.05;
   const std::string good = bytes_of(path_of(folder) / "checkpoint.safetensors");
   for (const std::size_t size : {std::size_t{0}, std::size_t{10}, good.size() / 2}) {
-    std::ofstream(path_of(folder) / "checkpoint.safetensors", std::ios::binary) << good.substr(0, size);
+    std::ofstream(path_of(folder) / "checkpoint.safetensors", std::ios::binary)
+        << good.substr(0, size);
     EXPECT_THROW(train(made_up(), options), Error) << "cut off at " << size;
   }
 }
