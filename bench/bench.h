@@ -6,6 +6,8 @@
 #include <ctime>
 #include <string>
 
+#include "medgrad/large_vector.h"
+
 namespace medgrad::bench {
 
 // Seconds that one call takes.
@@ -39,6 +41,17 @@ void sample(const std::string& method, double tolerance, const std::string& file
 // each.
 template <class T>
 void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only);
+
+// Rows like gradients, of 0 < n rows of length d: a common vector, noise with heavy tails whose
+// size differs from row to row, and some rows that point elsewhere.
+template <class T>
+LargeVector<T> make_rows(std::size_t n, std::size_t d);
+
+// One operation on n rows of length d, twice, and nothing is measured; the second time it is called
+// by medgrad::bench::counted. A step of an online method (kind "step"), a rule ("rule"), or samples
+// or the density of a stable law ("stable").
+template <class T>
+void count(const std::string& kind, const std::string& what, std::size_t n, std::size_t d);
 
 // Billions of operations per second of fused products and sums of doubles on one core.
 void fused_rate(int rounds);

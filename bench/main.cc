@@ -1,11 +1,12 @@
 // medgrad_bench online TYPE PAGES N ROUNDS
 // medgrad_bench sample TYPE METHOD TOLERANCE FILE ROWS COLUMNS ROUNDS OUT
 // medgrad_bench rows TYPE ROWS COLUMNS ROUNDS [ONLY]
+// medgrad_bench count TYPE KIND WHAT ROWS COLUMNS
 // medgrad_bench fused double ROUNDS
 // medgrad_bench stable-samples TYPE ALPHA BETA N ROUNDS
 // medgrad_bench stable-functions double ALPHA BETA N ROUNDS
 // medgrad_bench tails double SEEDS
-// with TYPE float or double, PAGES ordinary or large. Meant to be run by run.py.
+// with TYPE float or double, PAGES ordinary or large. Meant to be run by run.py and check.py.
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -28,6 +29,8 @@ int run(const std::vector<std::string>& a) {
   } else if ((a.size() == 5 || a.size() == 6) && a[0] == "rows") {
     medgrad::bench::rows_of<T>(std::stoul(a[2]), std::stoul(a[3]), std::stoi(a[4]),
                                a.size() == 6 ? a[5] : "");
+  } else if (a.size() == 6 && a[0] == "count") {
+    medgrad::bench::count<T>(a[2], a[3], std::stoul(a[4]), std::stoul(a[5]));
   } else if (a.size() == 3 && a[0] == "fused") {
     medgrad::bench::fused_rate(std::stoi(a[2]));
   } else if (a.size() == 6 && a[0] == "stable-samples") {

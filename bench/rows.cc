@@ -18,10 +18,7 @@
 #include "plain.h"
 
 namespace medgrad::bench {
-namespace {
 
-// A common vector, noise with heavy tails whose size differs from row to row, and some rows that
-// point elsewhere.
 template <class T>
 LargeVector<T> make_rows(std::size_t n, std::size_t d) {
   LargeVector<T> values(n * d);
@@ -38,6 +35,10 @@ LargeVector<T> make_rows(std::size_t n, std::size_t d) {
   }
   return values;
 }
+template LargeVector<float> make_rows(std::size_t, std::size_t);
+template LargeVector<double> make_rows(std::size_t, std::size_t);
+
+namespace {
 
 // What is measured, by its name. Rules are told of as many faults as there are (every eighth row),
 // those that take each column by itself of twice as many.

@@ -99,6 +99,7 @@ class Measuring {
 
   [[noreturn]] void stop(const Measurement& measurement, MeasurementFile& file) const {
     if (context_.work.empty()) throw lab::Interrupted{"nothing is kept"};
+    if (done_ == 0 && measurement.position() == 0) throw lab::Interrupted{"nothing is done yet"};
     try {
       file.save(measurement);
     } catch (const std::exception& failure) {

@@ -180,12 +180,16 @@ TEST(GradientStudy, SaysWhatIsKept) {
   const Stopped one = run_in_parts(experiment(R"("batch": 4)"), folder / "one", 5);
   EXPECT_EQ(one.kept, std::vector<std::string>{"5 of 8 gradients are done"});
   const std::atomic<bool> stop = true;
-  try {
-    (void)lab::run_experiment(experiment(R"("noise": true)"), {.stop = &stop});
-    ADD_FAILURE();
-  } catch (const lab::Interrupted& interrupted) {
-    EXPECT_EQ(interrupted.kept, "nothing is kept");
-  }
+  const auto stopped_at_once = [&](const fs::path& work) -> std::string {
+    try {
+      (void)lab::run_experiment(experiment(R"("noise": true)"), {.work = work, .stop = &stop});
+    } catch (const lab::Interrupted& interrupted) {
+      return interrupted.kept;
+    }
+    return "it went on";
+  };
+  EXPECT_EQ(stopped_at_once({}), "nothing is kept");
+  EXPECT_EQ(stopped_at_once(folder / "none"), "nothing is done yet");
 }
 
 // Batch sizes that are done stay so when others join them; other settings begin anew, and damage
