@@ -31,54 +31,53 @@ std::vector<double> log_densities(std::span<const double> z, const Shape& s) {
   return values;
 }
 
-double sum_of(std::span<const double> values) {
-  double sum = 0, rest = 0;  // Kahan's
-  for (const double v : values) {
-    const double y = v - rest, t = sum + y;
-    rest = (t - sum) - y;
-    sum = t;
-  }
+double log_likelihood(std::span<const double> z, const StableTable& table) {
+  double sum = 0;
+  for (const double v : z) sum += table.log_pdf(v);
   return sum;
 }
 
-}  // namespace
-
-double log_likelihood(std::span<const double> z, const Shape& law) {
-  return sum_of(log_densities(z, law));
-}
-
-Likelihood likelihood(std::span<const double> z, const Shape& law) {
+Likelihood likelihood_at(std::span<const double> z, const Shape& law, const StableTable& table,
+                         const std::array<bool, 4>& fixed) {
   const std::size_t n = z.size();
   // d/d alpha and d/d beta by differences between two laws each, inside the ranges.
   std::array<std::vector<double>, 2> slopes;
   for (std::size_t j = 0; j < 2; ++j) {
+    slopes[j].assign(n, 0);
+    if (fixed[j]) continue;
     Shape low = law, high = law;
     (j == 0 ? low.alpha : low.beta) -= kStep;
     (j == 0 ? high.alpha : high.beta) += kStep;
     low = clamped(low);
     high = clamped(high);
     const double width = j == 0 ? high.alpha - low.alpha : high.beta - low.beta;
-    slopes[j] = log_densities(z, high);
-    const std::vector<double> below = log_densities(z, low);
+    const std::vector<double> above = log_densities(z, high), below = log_densities(z, low);
     for (std::size_t i = 0; i < n; ++i) {
-      const double slope = (slopes[j][i] - below[i]) / width;
+      const double slope = (above[i] - below[i]) / width;
       slopes[j][i] = std::isfinite(slope) ? slope : 0;
     }
   }
-  const StableTable table = table_of(law);
   const double scale = std::exp(law.log_scale);
   Likelihood result;
   for (std::size_t i = 0; i < n; ++i) {
     const StableTable::Derivatives d = table.derivatives(z[i]);
     result.value += d.value;
     const double slope = d.first * scale, y = (z[i] - law.location) / scale;
-    const Score s = {slopes[0][i], slopes[1][i], -1 - y * slope, -d.first};
+    const Score s = {slopes[0][i], slopes[1][i], fixed[2] ? 0 : -1 - y * slope,
+                     fixed[3] ? 0 : -d.first};
     for (std::size_t a = 0; a < 4; ++a) {
       result.score[a] += s[a];
       for (std::size_t b = 0; b < 4; ++b) result.information[a][b] += s[a] * s[b];
     }
   }
   return result;
+}
+
+}  // namespace
+
+Likelihood likelihood(std::span<const double> z, const Shape& law,
+                      const std::array<bool, 4>& fixed) {
+  return likelihood_at(z, law, table_of(law), fixed);
 }
 
 Information inverse_information(const Information& information, const std::array<bool, 4>& held) {
@@ -102,10 +101,10 @@ Information inverse_information(const Information& information, const std::array
 // Newton's method with the sum of score score' for the Hessian (Berndt, Hall, Hall, Hausman 1974):
 // their difference is of the order 1/sqrt(n), and each round makes the error that much smaller.
 LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
-                                  const std::array<bool, 4>& fixed) {
+                                  const std::array<bool, 4>& fixed, double enough) {
   LikelihoodFit fit;
   fit.law = clamped(start);
-  fit.at = likelihood(z, fit.law);
+  fit.at = likelihood(z, fit.law, fixed);
   for (fit.rounds = 0; fit.rounds < 60; ++fit.rounds) {
     const Score& g = fit.at.score;
     const bool gaussian = fit.law.alpha >= kGaussian;
@@ -120,19 +119,19 @@ LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
       for (std::size_t b = 0; b < 4; ++b) step[a] += inverse[a][b] * g[b];
       gain += step[a] * (fit.held[a] ? 0 : g[a]) / 2;
     }
-    if (!(gain > 1e-7)) break;
+    if (!(gain > enough)) break;
     bool better = false;
     for (double part = 1; part > 1e-3; part /= 2) {
       const auto moved = [&](double by, double most) { return std::clamp(part * by, -most, most); };
       const Shape next = clamped(
           {fit.law.alpha + moved(step[0], 0.3), fit.law.beta + moved(step[1], 0.5),
            fit.law.log_scale + moved(step[2], 0.5), fit.law.location + moved(step[3], 1.0)});
-      const double value = log_likelihood(z, next);
-      if (!(value > fit.at.value)) continue;
-      const double before = fit.at.value;
+      const StableTable table = table_of(next);
+      const double value = log_likelihood(z, table), before = fit.at.value;
+      if (!(value > before)) continue;
       fit.law = next;
-      fit.at = likelihood(z, next);
-      better = fit.at.value - before > 1e-8;
+      fit.at = likelihood_at(z, next, table, fixed);
+      better = value - before > enough / 10;
       break;
     }
     if (!better) break;

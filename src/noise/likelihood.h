@@ -17,9 +17,9 @@ struct Likelihood {
   Information information{};  // sum of score score'
 };
 
-// Sum of log f over finite z, by a table.
-[[nodiscard]] double log_likelihood(std::span<const double> z, const Shape& law);
-[[nodiscard]] Likelihood likelihood(std::span<const double> z, const Shape& law);
+// Of finite z, by tables. Parameters that are `fixed` have no score.
+[[nodiscard]] Likelihood likelihood(std::span<const double> z, const Shape& law,
+                                    const std::array<bool, 4>& fixed = {});
 
 struct LikelihoodFit {
   Shape law;
@@ -27,9 +27,11 @@ struct LikelihoodFit {
   std::array<bool, 4> held{};  // at an end of its range, the slope leading outside
   int rounds = 0;
 };
-// From a start that is close. `fixed` holds parameters where they are.
+// From a start that is close, until a step promises less than `gain`. `fixed` holds parameters
+// where they are.
 [[nodiscard]] LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
-                                                const std::array<bool, 4>& fixed = {});
+                                                const std::array<bool, 4>& fixed = {},
+                                                double gain = 1e-7);
 
 // The inverse of the information of the parameters that are free; 0 for those that are not.
 [[nodiscard]] Information inverse_information(const Information& information,

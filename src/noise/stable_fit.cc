@@ -20,46 +20,51 @@ namespace {
 using noise::LikelihoodFit;
 using noise::Shape;
 
-constexpr double kWilks = 3.841458820694124;  // chi-square with one degree of freedom, 95 %
 constexpr double kNearGaussian = 1.95;
 
 double& parameter(Shape& s, std::size_t i) { return i == 0 ? s.alpha : s.beta; }
 
-// Where twice the loss of likelihood is kWilks, going from the best value in steps of `width`, and
-// then by regula falsi (Illinois).
+// Where the loss of likelihood is that of 1.96 standard errors. Its square root is nearly straight:
+// chords through the two nearest points, kept between what is inside and what is outside.
 double profile_end(std::span<const double> z, const LikelihoodFit& best, std::size_t i,
                    double width, double last) {
+  constexpr double kEnough = 1e-3;  // of the likelihood, where 1.92 is looked for
+  constexpr int kMost = 25;
   Shape from = best.law;
   const double start = parameter(from, i), way = last > start ? 1 : -1;
-  const auto loss = [&](double at) {
+  const auto root_of_loss = [&](double at) {
     parameter(from, i) = at;
-    const LikelihoodFit fit = noise::maximise_likelihood(z, from, {i == 0, i == 1, false, false});
+    const LikelihoodFit fit =
+        noise::maximise_likelihood(z, from, {i == 0, i == 1, false, false}, kEnough);
     from = fit.law;
-    return 2 * (best.at.value - fit.at.value) - kWilks;
+    return std::sqrt(std::max(2 * (best.at.value - fit.at.value), 0.0)) - noise::kZ95;
   };
-  double inside = start, at_inside = -kWilks, outside = start, at_outside = -kWilks;
-  for (double reach = width; at_outside < 0; reach *= 1.6) {
-    if (outside == last) return last;
-    inside = outside;
-    at_inside = at_outside;
-    outside = way > 0 ? std::min(start + reach, last) : std::max(start - reach, last);
-    at_outside = loss(outside);
-  }
-  for (int round = 0; round < 12 && std::fabs(outside - inside) > 1e-3 * width; ++round) {
-    const double at = inside - at_inside * (outside - inside) / (at_outside - at_inside);
-    const double value = loss(at);
-    if (std::fabs(value) < 1e-2) return at;
-    if (value < 0) {
-      inside = at;
-      at_inside = value;
-      at_outside /= 2;
-    } else {
-      outside = at;
+  double inside = 0, at_inside = -noise::kZ95;  // ways from the start
+  double outside = std::fabs(last - start), at_outside = 0;
+  bool bracketed = false;
+  double way_out = std::min(width, outside);
+  for (int round = 0; round < kMost; ++round) {
+    const double value = root_of_loss(start + way * way_out);
+    if (std::fabs(value) < 0.01) return start + way * way_out;
+    if (value > 0) {
+      outside = way_out;
       at_outside = value;
-      at_inside /= 2;
+      bracketed = true;
+    } else {
+      if (way_out >= outside) return last;
+      inside = way_out;
+      at_inside = value;
     }
+    const double slope = (bracketed ? at_outside - at_inside : at_inside + noise::kZ95) /
+                         (bracketed ? outside - inside : inside);
+    const double next = slope > 0 ? inside - at_inside / slope : 2 * way_out;
+    // Not too far at once, and never back to what is known.
+    way_out = bracketed ? std::clamp(next, inside + 0.05 * (outside - inside),
+                                     outside - 0.05 * (outside - inside))
+                        : std::min({std::max(next, 1.05 * inside), 4 * inside, outside});
+    if (bracketed && outside - inside < 1e-3 * width) break;
   }
-  return inside;
+  return start + way * way_out;
 }
 
 StableFit fit_likelihood(const noise::Standardised& s, bool profile) {
