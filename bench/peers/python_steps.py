@@ -41,8 +41,12 @@ def steps(n, tensors, rounds):
                   "median-adam": mt.MedianAdam(model(), 1e-3)}
     for optimizer in contenders.values():
         optimizer.step()  # touches every page once
-    for name, optimizer in contenders.items():
-        yield {"what": name, "tensors": tensors, "best_ms": best(optimizer.step, rounds) * 1e3}
+    times = {name: [] for name in contenders}
+    for _ in range(rounds):  # in turns, as the C++ benchmark has them
+        for name, optimizer in contenders.items():
+            times[name].append(best(optimizer.step, 1))
+    for name, taken in times.items():
+        yield {"what": name, "tensors": tensors, "best_ms": min(taken) * 1e3}
 
 
 def aggregate(file, n, d, rounds):
