@@ -67,4 +67,8 @@ void stable_functions(double alpha, double beta, std::size_t n, int rounds);
 // Markdown.
 void tail_table(int seeds);
 
+// Mean squared errors of the fits of stable laws to n numbers, over the bound of Cramér and Rao: a
+// table in Markdown.
+void stable_fits(std::size_t n, int seeds);
+
 }  // namespace medgrad::bench

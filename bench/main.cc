@@ -6,6 +6,7 @@
 // medgrad_bench stable-samples TYPE ALPHA BETA N ROUNDS
 // medgrad_bench stable-functions double ALPHA BETA N ROUNDS
 // medgrad_bench tails double SEEDS
+// medgrad_bench fits double N SEEDS
 // with TYPE float or double, PAGES ordinary or large. Meant to be run by run.py and check.py.
 #include <cstdio>
 #include <exception>
@@ -41,6 +42,8 @@ int run(const std::vector<std::string>& a) {
                                      std::stoi(a[5]));
   } else if (a.size() == 3 && a[0] == "tails") {
     medgrad::bench::tail_table(std::stoi(a[2]));
+  } else if (a.size() == 4 && a[0] == "fits") {
+    medgrad::bench::stable_fits(std::stoul(a[2]), std::stoi(a[3]));
   } else {
     std::fputs("medgrad_bench is run by bench/run.py; its arguments are in bench/main.cc.\n",
                stderr);

@@ -14,10 +14,13 @@ struct Counts {
   double seconds = 0;
 };
 
+constexpr int kFirstSeed = 5000;  // none that the tests use, nor that anything was tuned on
+
 Counts judge(const laws::Law& law, std::size_t n, int seeds) {
   Counts c;
   for (int seed = 0; seed < seeds; ++seed) {
-    const std::vector<double> x = laws::sample(law, n, static_cast<std::uint64_t>(seed));
+    const std::vector<double> x =
+        laws::sample(law, n, static_cast<std::uint64_t>(kFirstSeed + seed));
     TailVerdict v;
     c.seconds += seconds([&] { v = judge_tails(x); });
     ++c.answers[static_cast<int>(v.infinite_variance)];

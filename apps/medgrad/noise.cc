@@ -16,6 +16,7 @@
 #include "medgrad/registry.h"
 #include "medgrad/stable.h"
 #include "medgrad/stable_fit.h"
+#include "medgrad/tail_sketch.h"
 #include "medgrad/tail_summary.h"
 #include "method_choice.h"
 #include "noise_fit.h"
@@ -100,8 +101,11 @@ class Noise final : public Command {
   [[nodiscard]] std::vector<double> points(bool probabilities, const Common& common) const;
   void evaluate(const Function& function, const Common& common) const;
   void fit(const Common& common) const;
-  template <class Matrix>
-  void fit_matrix(const Matrix& matrix, const VerdictOptions& options, NoiseFit& found) const;
+  [[nodiscard]] static TailSketch read_numbers(RowReader& reader, NoiseFit& found);
+  [[nodiscard]] VerdictOptions verdict_options() const;
+  void fit_numbers(const TailSketch& sketch, NoiseFit& found) const;
+  template <class T>
+  void fit_rows(const Rows<T>& rows, NoiseFit& found) const;
 
   std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_ = "S0",
                                   batch_ = "10", method_;
@@ -239,26 +243,39 @@ void Noise::fit(const Common& common) const {
   for (const auto& [name, text] : given_)
     if (!text.empty()) throw Error(fmt::format("noise fit estimates --{}; leave it out.", name));
   output_.refuse_npy("noise fit");
-  const std::string files[] = {file_.empty() ? "-" : file_};
   if (!x_.empty()) throw Error("noise fit reads a FILE; leave out --x.");
-  hint_at_terminal(files, common);
-  const AnyMatrix any = read_matrix(files);
-  const VerdictOptions options{static_cast<std::size_t>(
-      std::min<std::uint64_t>(to_whole_number("--batch", batch_, 1), 1000000))};
   if (!method_.empty()) check_word("--method", method_, fit_methods());
+  (void)verdict_options();  // an Error before anything is read
   NoiseFit found;
   found.form = form_ == "S1" ? StableForm::S1 : StableForm::S0;
-  std::visit(
-      [&](const auto& matrix) {
-        try {
-          fit_matrix(matrix, options, found);
-        } catch (const Error& error) {
-          throw Error((file_.empty() || file_ == "-" ? "standard input" : file_) + ": " +
-                      error.what());
-        }
-        tell_notes(matrix.notes(), common);
-      },
-      any);
+  RowReader reader = open_rows(file_, common);
+  const auto named = [&](const auto& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      throw Error(reader.name() + ": " + error.what());
+    }
+  };
+  if (reader.dimension() == 1) {
+    const TailSketch sketch = read_numbers(reader, found);
+    tell_note(reader, common);
+    named([&] { fit_numbers(sketch, found); });
+  } else if (file_.empty() || file_ == "-") {
+    std::vector<double> rows(reader.dimension());
+    while (reader.next(std::span(rows).last(reader.dimension())))
+      rows.resize(rows.size() + reader.dimension());
+    rows.resize(rows.size() - reader.dimension());
+    const std::size_t d = reader.dimension();
+    named([&] { fit_rows(Rows<double>(rows.data(), rows.size() / d, d), found); });
+    tell_note(reader, common);
+  } else {
+    const std::string files[] = {file_};
+    const auto fit_it = [&](const auto& matrix) {
+      named([&] { fit_rows(matrix.rows(), found); });
+      tell_notes(matrix.notes(), common);
+    };
+    std::visit(fit_it, read_matrix(files));
+  }
   if (output_.is_json()) return write_file(output_.path(), as_json(found));
   // What to do comes first, the numbers behind it.
   warn(common, found.summary.verdict());
@@ -266,37 +283,58 @@ void Noise::fit(const Common& common) const {
   write_file(output_.path(), as_csv(found));
 }
 
-template <class Matrix>
-void Noise::fit_matrix(const Matrix& matrix, const VerdictOptions& options, NoiseFit& found) const {
-  const bool vectors = matrix.d() > 1 && matrix.n() > 1;
-  if (vectors && !method_.empty() && method_ != medgrad::name(FitMethod::quantiles)) {
+TailSketch Noise::read_numbers(RowReader& reader, NoiseFit& found) {
+  TailSketch sketch;
+  std::vector<double> block(std::size_t{1} << 14);
+  bool more = true;
+  while (more) {
+    std::size_t count = 0;
+    while (count < block.size() && (more = reader.next(std::span(block).subspan(count, 1))))
+      ++count;
+    sketch.add(std::span(block).first(count));
+  }
+  found.nan = sketch.missing();
+  found.inf = sketch.infinite();
+  return sketch;
+}
+
+VerdictOptions Noise::verdict_options() const {
+  return {static_cast<std::size_t>(
+      std::min<std::uint64_t>(to_whole_number("--batch", batch_, 1), 1000000))};
+}
+
+void Noise::fit_numbers(const TailSketch& sketch, NoiseFit& found) const {
+  found.method = method_.empty() ? FitMethod::likelihood : fit_method(method_);
+  found.summary = sketch.summary(verdict_options());
+  if (!sketch.exact()) found.sample = sketch.sample().size();
+  try {
+    found.stable = fit_stable(sketch.sample(), {.method = found.method});
+  } catch (const Error&) {
+    if (!method_.empty()) throw;  // else the tails speak for themselves
+  }
+}
+
+template <class T>
+void Noise::fit_rows(const Rows<T>& rows, NoiseFit& found) const {
+  TailSketch row;
+  for (std::size_t i = 0; i < rows.n(); ++i) {
+    const std::vector<double> entries(rows.row(i), rows.row(i) + rows.d());
+    for (const double value : entries) {
+      found.nan += std::isnan(value) ? 1 : 0;
+      found.inf += std::isinf(value) ? 1 : 0;
+    }
+    if (rows.n() == 1) row.add(entries);
+  }
+  if (rows.n() == 1) return fit_numbers(row, found);  // numbers side by side
+  if (!method_.empty() && method_ != medgrad::name(FitMethod::quantiles)) {
     throw Error(fmt::format(
         "--method is {}; rows of vectors, whose entries depend on each other, are fitted by "
         "quantiles only.",
         method_));
   }
-  std::vector<double> values;
-  for (std::size_t i = 0; i < matrix.n(); ++i) {
-    for (const double value : matrix.row(i)) {
-      found.nan += std::isnan(value) ? 1 : 0;
-      found.inf += std::isinf(value) ? 1 : 0;
-      if (!vectors) values.push_back(value);
-    }
-  }
-  found.method = vectors           ? FitMethod::quantiles
-                 : method_.empty() ? FitMethod::likelihood
-                                   : fit_method(method_);
-  if (vectors) {
-    found.summary = tail_summary(matrix.rows(), {}, {.verdict = options});
-    found.stable = found.summary.quantiles;
-    return;
-  }
-  found.summary = tail_summary(values, options);
-  try {
-    found.stable = fit_stable(values, {.method = found.method});
-  } catch (const Error&) {
-    if (!method_.empty()) throw;  // else the tails speak for themselves
-  }
+  found.method = FitMethod::quantiles;
+  found.summary = tail_summary(rows, {}, {.verdict = verdict_options()});
+  found.stable = found.summary.quantiles;
 }
 
 }  // namespace

@@ -92,6 +92,11 @@ std::string as_csv(const NoiseFit& found) {
     text += fmt::format("{},{},{},{},{}\n", l.name, number(l.value), number(l.interval.low),
                         number(l.interval.high), l.error ? number(*l.error) : "");
   };
+  if (found.sample > 0) {
+    text += fmt::format(
+        "# tails (xi) by all numbers, the rest and its errors by a sample of {} of them\n",
+        found.sample);
+  }
   for (const Line& l : lines_of(found)) line(l);
   for (const auto& [name, peaks] : tails_of(found.summary)) {
     line({"xi-" + name, peaks->pareto.xi, peaks->pareto.xi_interval});
@@ -112,6 +117,7 @@ std::string as_json(const NoiseFit& found) {
     if (line.error) json["errors"][line.name] = json_number(*line.error);
   }
   for (const auto& [name, peaks] : tails_of(summary)) json["tails"][name] = json_of(*peaks);
+  if (found.sample > 0) json["sample"] = found.sample;
   json["nan"] = found.nan;
   json["inf"] = found.inf;
   if (summary.judged) {

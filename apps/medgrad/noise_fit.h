@@ -16,6 +16,7 @@ struct NoiseFit {
   FitMethod method = FitMethod::likelihood;
   StableForm form = StableForm::S0;  // to print it in
   std::size_t nan = 0, inf = 0;      // so many entries of the data are not finite
+  std::size_t sample = 0;            // of a long stream, so many numbers were kept: tail_sketch.h
 };
 
 // Lines of what,estimate,low,high,error.

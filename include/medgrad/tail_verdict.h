@@ -5,8 +5,10 @@
 //    puts xi above 1/2 at 95 % and the farthest 5 % do not speak against it, or where a stable law
 //    of index below 2 describes all of the sample and the tails agree with it; "no" where every
 //    tail, and the farthest 2 % of it, puts xi below 1/2 at 95 %. An infinite entry is a "yes".
-// 2. Is a stable law a fair description? The test of stable_fit.h. Only where it is does its alpha
-//    count as a tail index.
+// 2. Is a stable law a fair description? The test of stable_fit.h, and one of the tail: xi of the
+//    peaks against that of the fitted law at the same threshold, since Pareto's and Student's laws
+//    have bodies like a stable law's, but lighter tails. The smaller p-value, times two, counts.
+//    Only where it fits does its alpha count as a tail index.
 // 3. Mean, median or Huber? By their mean squared errors in batches of a given size, found by
 //    resampling the data: around the median where the middle of the sample is symmetric, and around
 //    the mean where it is skewed, since there a median tracks something else (`bias`).
@@ -51,13 +53,17 @@ struct VerdictOptions {
 struct TailVerdict {
   std::size_t n = 0, missing = 0, infinite = 0;
   std::optional<Peaks> left, right, both;  // none for fewer than 60 numbers
-  std::optional<StableTest> stable;
+  std::optional<StableTest> stable;        // its p-value is that of both tests
+  // By how many standard errors xi of the heavier tail is above that of the stable law at the same
+  // threshold; 0 where it was not looked at.
+  double tail_excess = 0;
   Efficiency efficiency;
 
   Answer infinite_variance = Answer::unclear;
   Advice advice = Advice::unclear;
   // The tail index with its 95 % interval: alpha of the stable law where one fits and the variance
-  // is infinite, 1/xi of the heavier tail elsewhere; NaN for fewer than 60 numbers.
+  // is infinite, 1/xi of the heavier tail elsewhere; the interval has both where neither is ruled
+  // out. NaN for fewer than 60 numbers.
   double index = 0;
   Interval index_interval;
 

@@ -7,6 +7,12 @@ from . import _core
 from ._arrays import array
 
 
+def _side(tail, words):
+    if tail not in words:
+        raise ValueError(f"tail is {tail!r}; it must be {', '.join(words[:-1])} or {words[-1]}.")
+    return {"left": -1, "both": 0, "right": 1}[tail]
+
+
 class Stable:
     """The stable law of index alpha, in Nolan's form S0 (continuous in all parameters) or S1.
 
@@ -79,6 +85,45 @@ class Stable:
         """The x with sf(x) = q."""
         return self._map("isf", q, threads)
 
+    def _one(self, what):
+        if self._parameters[0].ndim != 0:
+            raise ValueError(f"{what} is for one law, not for arrays of parameters.")
+        (law,) = self._laws.values()
+        return law
+
+    def scores(self, x, threads=0):
+        """Derivatives of logpdf, as a dict of arrays of the shape of x: "x" and "xx" (first and second in x), "alpha", "beta",
+        "scale", "location" (in the law's own form); and "logpdf" itself. At the ends of alpha and beta from inside.
+
+        >>> round(float(Stable(2.0).scores(3.0)["x"]), 9)
+        -1.5
+        """
+        law = self._one("scores")
+        x = np.asarray(array(x), dtype=np.float64)
+        rows = _core.scores(law, np.ascontiguousarray(x).ravel(), threads)
+        names = ("logpdf", "x", "xx", "alpha", "beta", "scale", "location")
+        return {name: row.reshape(x.shape)[()] for name, row in zip(names, rows)}
+
+    def tail_moment(self, q, p=1.0, tail="right"):
+        """E (X - q)_+^p for the right tail, E (q - X)_+^p for the left one, their sum for "both"; inf where it is."""
+        law, q = self._one("tail_moment"), np.asarray(array(q), dtype=np.float64)
+        out = _core.tail_moment(law, np.ascontiguousarray(q).ravel(), float(p), _side(tail, ("left", "both", "right")))
+        return out.reshape(q.shape)[()]
+
+    def expected_shortfall(self, probability, tail="right"):
+        """The mean of the farthest part, of the given probability, of the right or left tail; infinite for alpha <= 1.
+
+        >>> bool(Stable(1.0).expected_shortfall(0.01) == float("inf"))
+        True
+        """
+        law, q = self._one("expected_shortfall"), np.asarray(array(probability), dtype=np.float64)
+        out = _core.expected_shortfall(law, np.ascontiguousarray(q).ravel(), _side(tail, ("left", "right")))
+        return out.reshape(q.shape)[()]
+
+    def absolute_moment(self, p):
+        """E |X - location|^p, location in S1, in closed form; inf for p >= alpha < 2."""
+        return _core.absolute_moment(self._one("absolute_moment"), float(p))
+
     def rvs(self, size=None, seed=None, *, stream=0, dtype=np.float64, threads=0):
         """Random numbers of the shape `size`. The same (seed, stream) gives the same numbers, whatever the number of
         threads; without a seed they are new every time."""
@@ -135,6 +180,23 @@ class Stable:
     def __repr__(self):
         return (f"Stable(alpha={self.alpha}, beta={self.beta}, scale={self.scale}, location={self.location}, "
                 f"form={self.form!r})")
+
+
+def fit_student(x):
+    """Student's t distribution of a sample by maximum likelihood: a dict with "degrees" (the tail index; inf for normal data),
+    "scale", "location", their 95 % "intervals" and standard "errors" (of 1/degrees: "inverse_degrees").
+
+    >>> import numpy as np
+    >>> fit_student(np.random.default_rng(0).standard_t(3, 10_000))["intervals"]["degrees"][0] < 3
+    True
+    """
+    return _core.fit_student(np.ascontiguousarray(array(x), dtype=np.float64).ravel())
+
+
+def fit_generalised_pareto(excesses):
+    """The generalised Pareto law P(Y > y) = (1 + xi y / sigma)^(-1/xi) of excesses over a threshold, by maximum likelihood: a dict
+    with "xi" and "sigma", their 95 % "intervals", and the "p_value" of Anderson and Darling's test."""
+    return _core.fit_generalised_pareto(np.ascontiguousarray(array(excesses), dtype=np.float64).ravel())
 
 
 def tail_index(x, batch=10):

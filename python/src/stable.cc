@@ -1,6 +1,9 @@
 #include "medgrad/stable.h"
 
+#include "medgrad/stable_moments.h"
+#include "medgrad/stable_score.h"
 #include "medgrad/stable_table.h"
+#include "medgrad/student_fit.h"
 #include "medgrad/tail_summary.h"
 #include "parts.h"
 
@@ -35,6 +38,9 @@ py::dict dict_of(const StableParameters& p) {
   dict["form"] = p.form == StableForm::S0 ? "S0" : "S1";
   return dict;
 }
+
+// -1, 0 and 1: left, both, right.
+Tail tail_of(int side) { return side == 0 ? Tail::both : side < 0 ? Tail::left : Tail::right; }
 
 py::tuple tuple_of(const Interval& interval) { return py::make_tuple(interval.low, interval.high); }
 
@@ -197,6 +203,64 @@ void add_stable(py::module_& m) {
     const py::gil_scoped_acquire held;
     return dict_of(fit);
   });
+  // Seven rows: log f, d/dx, d2/dx2, and by alpha, beta, scale, location.
+  m.def("scores", [](const Stable& law, const py::array& x, unsigned threads) {
+    const std::span<const double> in = vector_of<double>(x);
+    py::array_t<double> out({py::ssize_t{7}, static_cast<py::ssize_t>(in.size())});
+    double* const to = out.mutable_data();
+    const py::gil_scoped_release released;
+    const Threads shared(in.size() < 8 ? 1 : threads);
+    std::vector<StableScores> found(in.size());
+    StableScore(law.parameters())(in, found, shared.pool());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const StableScores& s = found[i];
+      const double values[] = {s.log_pdf, s.x, s.xx, s.alpha, s.beta, s.scale, s.location};
+      for (std::size_t k = 0; k < 7; ++k) to[k * in.size() + i] = values[k];
+    }
+    return out;
+  });
+  m.def("fit_student", [](const py::array& x) {
+    StudentFit fit;
+    {
+      const py::gil_scoped_release released;
+      fit = fit_student(vector_of<double>(x));
+    }
+    py::dict dict, intervals, errors;
+    dict["degrees"] = fit.degrees;
+    dict["scale"] = fit.scale;
+    dict["location"] = fit.location;
+    intervals["degrees"] = tuple_of(fit.degrees_interval);
+    intervals["scale"] = tuple_of(fit.scale_interval);
+    intervals["location"] = tuple_of(fit.location_interval);
+    errors["inverse_degrees"] = fit.errors.inverse_degrees;
+    errors["scale"] = fit.errors.scale;
+    errors["location"] = fit.errors.location;
+    dict["intervals"] = intervals;
+    dict["errors"] = errors;
+    dict["log_likelihood"] = fit.log_likelihood;
+    dict["n"] = fit.n;
+    return dict;
+  });
+  m.def("fit_generalised_pareto", [](const py::array& x) {
+    const GeneralisedParetoFit fit = fit_generalised_pareto(vector_of<double>(x));
+    py::dict dict, intervals;
+    dict["xi"] = fit.xi;
+    dict["sigma"] = fit.sigma;
+    intervals["xi"] = tuple_of(fit.xi_interval);
+    intervals["sigma"] = tuple_of(fit.sigma_interval);
+    dict["intervals"] = intervals;
+    dict["log_likelihood"] = fit.log_likelihood;
+    dict["p_value"] = fit.p_value;
+    dict["n"] = fit.n;
+    return dict;
+  });
+  m.def("tail_moment", [](const Stable& law, const py::array& q, double p, int side) {
+    return mapped(q, 0, [&](double at) { return tail_moment(law, at, p, tail_of(side)); });
+  });
+  m.def("expected_shortfall", [](const Stable& law, const py::array& q, int side) {
+    return mapped(q, 0, [&](double at) { return expected_shortfall(law, at, tail_of(side)); });
+  });
+  m.def("absolute_moment", [](const Stable& law, double p) { return absolute_moment(law, p); });
   m.def("table", [](const Stable& law, const py::array& x, double tolerance, unsigned threads) {
     py::array_t<double> out(x.size());
     const std::span<const double> in = vector_of<double>(x);

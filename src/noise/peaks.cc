@@ -16,7 +16,7 @@ namespace medgrad {
 namespace noise {
 namespace {
 
-constexpr std::size_t kFewestExcesses = 25, kMostExcesses = 10000;
+constexpr std::size_t kFewestExcesses = 25;
 constexpr std::size_t kFewestForPeaks = 60;
 constexpr double kFirstOfBoth = 0.6, kFirstOfOne = 0.45, kNext = 0.75;  // of n; of the k before
 constexpr double kRejects = 0.1;
@@ -28,7 +28,7 @@ struct Ordered {
   std::size_t n = 0, infinite = 0;
 };
 
-Ordered largest_of(std::span<const double> x, Tail tail, std::size_t k) {
+Ordered largest_of(std::span<const double> x, Tail tail, std::size_t k, std::size_t total) {
   Ordered result;
   double largest = 0;
   for (const double v : x) {
@@ -44,8 +44,10 @@ Ordered largest_of(std::span<const double> x, Tail tail, std::size_t k) {
                             counted(result.n, "number"), kFewestForPeaks));
   }
   const double first = tail == Tail::both ? kFirstOfBoth : kFirstOfOne;
+  const std::size_t seen = result.n;
+  result.n = std::max(seen, total);
   const auto most = static_cast<std::size_t>(first * static_cast<double>(result.n));
-  const std::size_t keep = std::min(k != 0 ? k + 1 : std::min(most, kMostExcesses) + 1, result.n);
+  const std::size_t keep = std::min(k != 0 ? k + 1 : std::min(most, kMostExcesses) + 1, seen);
   const auto end = result.y.begin() + static_cast<std::ptrdiff_t>(keep);
   std::partial_sort(result.y.begin(), end, result.y.end(), std::greater<>());
   result.y.resize(keep);
@@ -106,9 +108,9 @@ double grouped_error(std::span<const double> x, std::size_t group, Tail tail, do
 
 }  // namespace
 
-Peaks peaks_grouped(std::span<const double> sample, std::size_t group,
-                    const PeaksOptions& options) {
-  const Ordered o = largest_of(sample, options.tail, options.k);
+Peaks peaks_grouped(std::span<const double> sample, std::size_t group, const PeaksOptions& options,
+                    std::size_t total) {
+  const Ordered o = largest_of(sample, options.tail, options.k, total);
   const std::size_t most = o.y.size() - 1;
   if (options.k != 0 && (options.k < 10 || options.k > most)) {
     throw Error(fmt::format("k is {}; peaks over a threshold need 10 <= k <= {} for this sample.",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <span>
 
 #include "medgrad/peaks.h"
@@ -13,8 +14,11 @@ namespace medgrad::noise {
   return tail == Tail::both ? std::fabs(x) : tail == Tail::left ? -x : x;
 }
 
-// Of entries that are centred already.
+inline constexpr std::size_t kMostExcesses = 10000;
+
+// Of entries that are centred already. Where there is a `total`, they are the farthest of so many:
+// more than kMostExcesses on either side.
 [[nodiscard]] Peaks peaks_grouped(std::span<const double> sample, std::size_t group,
-                                  const PeaksOptions& options);
+                                  const PeaksOptions& options, std::size_t total = 0);
 
 }  // namespace medgrad::noise

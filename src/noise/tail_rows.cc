@@ -193,15 +193,21 @@ std::string TailSummary::verdict() const {
   return first ? first->verdict() + "." : "no tail index could be estimated.";
 }
 
-TailSummary tail_summary(std::span<const double> sample, const VerdictOptions& options) {
+TailSummary noise::summarise(std::span<const double> sample,
+                             const std::function<TailVerdict(const StableTest&)>& judge) {
   TailSummary s;
   attempt(s.quantiles, s.quantiles_error, [&] { return fit_stable(sample); });
   attempt(s.hill, s.hill_error, [&] { return hill(sample, {.centre = Centre::median}); });
   attempt(s.log_moment, s.log_moment_error,
           [&] { return log_moment(sample, {.centre = Centre::pairs}); });
   std::string unsaid;
-  attempt(s.judged, unsaid, [&] { return judge_tails(sample, options); });
+  attempt(s.judged, unsaid, [&] { return judge(test_stable(sample)); });
   return checked(std::move(s));
+}
+
+TailSummary tail_summary(std::span<const double> sample, const VerdictOptions& options) {
+  return noise::summarise(
+      sample, [&](const StableTest& stable) { return noise::judge(sample, stable, options); });
 }
 
 template <Real T>

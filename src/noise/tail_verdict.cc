@@ -12,6 +12,7 @@
 #include "noise/efficiency.h"
 #include "noise/judge.h"
 #include "noise/peaks.h"
+#include "noise/stable_tail.h"
 #include "noise/tail_parts.h"
 
 namespace medgrad {
@@ -26,6 +27,7 @@ constexpr std::size_t kEnough = 40, kMany = 1000;
 constexpr double kMedianBelow = 0.93, kHuberBelow = 0.94;
 constexpr double kHopeless = 3;  // times the median's: no mean is fine that is so much worse
 constexpr double kSkewedBy = 3.29;
+constexpr double kInDoubt = -1;  // standard errors that a tail is lighter than a stable law's
 
 // Ends of one-sided intervals, from the two-sided 95 % one.
 double lower(const TailShape& s, double z) { return s.xi - (s.xi - s.interval.low) * z / kZ95; }
@@ -86,20 +88,35 @@ Advice advice_of(const TailVerdict& v) {
   return v.infinite_variance == Answer::yes ? Advice::huber : Advice::mean;
 }
 
-// The stable law's where it fits and the tails agree, the heavier tail's own elsewhere. Where the
-// two are at odds and nothing is decided, the interval has both.
+const Peaks& heavier_tail(const TailVerdict& v) {
+  if (!v.efficiency.skewed) return *v.both;
+  return v.left->pareto.xi > v.right->pareto.xi ? *v.left : *v.right;
+}
+
+// A second test of the stable law, by its tail; of two tests, the smaller p-value times two counts.
+void test_tail(TailVerdict& v) {
+  if (!v.stable || !v.left || !v.right || !v.both || v.infinite > 0) return;
+  if (v.stable->fit.alpha.high >= 2) return;  // nothing is lighter than a Gaussian tail
+  v.tail_excess = tail_excess(v.stable->fit, heavier_tail(v), !v.efficiency.skewed);
+  const double lighter = std::erfc(-v.tail_excess / std::sqrt(2.0)) / 2;
+  v.stable->p_value = std::min(1.0, 2 * std::min(v.stable->p_value, lighter));
+}
+
+// The stable law's where it fits, its tail too, and the variance is infinite; the heavier tail's
+// own elsewhere. Where a stable law is not ruled out either, the interval has both.
 void set_index(TailVerdict& v) {
   const bool told = v.left && v.right && v.both;
-  if (v.stable_fits() && v.infinite_variance == Answer::yes) {
+  if (v.stable_fits() && v.infinite_variance == Answer::yes && v.tail_excess > kInDoubt) {
     v.index = v.stable->fit.parameters.alpha;
     v.index_interval = v.stable->fit.alpha;
   } else if (told) {
-    const bool left = v.left->pareto.xi > v.right->pareto.xi;
-    const Peaks& heavier = !v.efficiency.skewed ? *v.both : left ? *v.left : *v.right;
+    const Peaks& heavier = heavier_tail(v);
     v.index = heavier.index();
     v.index_interval = heavier.index_interval();
-    if (v.stable_fits() && v.infinite_variance == Answer::unclear)
+    if (v.stable && v.stable->p_value >= kStableAllows && v.stable->fit.alpha.low < 2) {
       v.index_interval.low = std::min(v.index_interval.low, v.stable->fit.alpha.low);
+      v.index_interval.high = std::max(v.index_interval.high, v.stable->fit.alpha.high);
+    }
   } else {
     v.index = std::numeric_limits<double>::quiet_NaN();
     v.index_interval = {0, Peaks::kInfinite};
@@ -114,7 +131,8 @@ Answer infinite_variance(const Peaks& tail) {
 }
 
 TailVerdict judge_grouped(std::span<const double> centred, std::size_t group,
-                          std::optional<StableTest> stable, const VerdictOptions& options) {
+                          std::optional<StableTest> stable, const VerdictOptions& options,
+                          const Whole* whole) {
   TailVerdict v;
   std::vector<double> x;
   for (const double value : centred) {
@@ -132,9 +150,20 @@ TailVerdict judge_grouped(std::span<const double> centred, std::size_t group,
   }
   v.stable = stable;
   v.efficiency = efficiency_of(x, group, options.batch, is_skewed(v));
+  if (whole != nullptr) {
+    v.n = whole->n;
+    v.infinite = whole->infinite;
+    // Few numbers that the sample has not may be what the mean's error comes from.
+    const double spread = v.efficiency.spread, batch = static_cast<double>(options.batch);
+    v.efficiency.mean =
+        std::max(v.efficiency.mean, std::sqrt(whole->variance) / spread *
+                                        (std::sqrt(whole->variance) / spread) / batch);
+  }
   const auto tail = [&](Tail which) -> std::optional<Peaks> {
     try {
-      return peaks_grouped(centred, group, {.tail = which, .centre = Centre::none});
+      const PeaksOptions peaks{.tail = which, .centre = Centre::none};
+      return whole != nullptr ? peaks_grouped(whole->far, 1, peaks, whole->n)
+                              : peaks_grouped(centred, group, peaks);
     } catch (const Error&) {  // too few, or no spread
       return std::nullopt;
     }
@@ -142,21 +171,26 @@ TailVerdict judge_grouped(std::span<const double> centred, std::size_t group,
   v.left = tail(Tail::left);
   v.right = tail(Tail::right);
   v.both = tail(Tail::both);
+  if (group == 1) test_tail(v);
   v.infinite_variance = variance_of(v);
   v.advice = advice_of(v);
   set_index(v);
   return v;
 }
 
+TailVerdict judge(std::span<const double> sample, const StableTest& stable,
+                  const VerdictOptions& options) {
+  Cleaned cleaned = clean(sample);
+  centre(cleaned.values, Centre::median);
+  TailVerdict v = judge_grouped(cleaned.values, 1, stable, options);
+  v.missing = cleaned.missing;
+  return v;
+}
+
 }  // namespace noise
 
 TailVerdict judge_tails(std::span<const double> sample, const VerdictOptions& options) {
-  noise::Cleaned cleaned = noise::clean(sample);
-  const StableTest stable = test_stable(cleaned.values);
-  noise::centre(cleaned.values, Centre::median);
-  TailVerdict v = noise::judge_grouped(cleaned.values, 1, stable, options);
-  v.missing = cleaned.missing;
-  return v;
+  return noise::judge(sample, test_stable(sample), options);
 }
 
 std::string_view name(Answer answer) {

@@ -83,6 +83,45 @@ def test_fit_and_tail_index():
         medgrad.tail_index(x, batch=0)
 
 
+def test_scores_and_tail_moments():
+    x = np.array([[-2.0, 0.5], [3.0, 40.0]])
+    normal = medgrad.Stable(2.0, scale=3.0, location=1.0)  # N(1, 18)
+    scores = normal.scores(x)
+    assert np.allclose(scores["x"], -(x - 1) / 18, rtol=1e-9) and np.allclose(scores["xx"], -1 / 18, rtol=1e-7)
+    assert np.allclose(scores["scale"], ((x - 1) ** 2 / 18 - 1) / 3, rtol=1e-9) and np.all(scores["beta"] == 0)
+    assert np.array_equal(scores["logpdf"], normal.logpdf(x)) and isinstance(normal.scores(0.0)["alpha"], float)
+    law = medgrad.Stable(1.6, 0.5)
+    h = 1e-4
+    slope = (medgrad.Stable(1.6 + h, 0.5).logpdf(x) - medgrad.Stable(1.6 - h, 0.5).logpdf(x)) / (2 * h)
+    assert np.allclose(law.scores(x)["alpha"], slope, atol=1e-5)
+    # Against the quantiles: the mean of the largest tenth.
+    q = (np.arange(200_000) + 0.5) / 200_000
+    normal_tail = normal.isf(q * 0.1).mean()
+    assert normal.expected_shortfall(0.1) == pytest.approx(normal_tail, rel=1e-4)
+    assert normal.expected_shortfall([0.1, 0.2], tail="left").shape == (2,)
+    assert law.tail_moment(0.3) - law.tail_moment(0.3, tail="left") == pytest.approx(law.to("S1").location - 0.3)
+    assert law.tail_moment(0.0, p=1.7) == math.inf and medgrad.Stable(1.0).absolute_moment(0.5) == pytest.approx(math.sqrt(2))
+    with pytest.raises(ValueError, match="tail is 'up'; it must be left or right"):
+        law.expected_shortfall(0.1, tail="up")
+    with pytest.raises(ValueError, match="for one law"):
+        medgrad.Stable([1.5, 1.6]).scores(1.0)
+
+
+def test_other_laws_with_heavy_tails():
+    r = np.random.default_rng(3)
+    x = 2 + 3 * r.standard_t(4, 5000)
+    ours = medgrad.fit_student(x)
+    theirs = stats.t.fit(x)
+    assert (ours["degrees"], ours["location"], ours["scale"]) == pytest.approx(theirs, rel=2e-3)
+    assert ours["intervals"]["degrees"][0] < 4 < ours["intervals"]["degrees"][1]
+    y = 5 * r.pareto(2.0, 5000)
+    found = medgrad.fit_generalised_pareto(y)
+    shape, _, scale = stats.genpareto.fit(y, floc=0)
+    assert (found["xi"], found["sigma"]) == pytest.approx((shape, scale), rel=2e-3) and found["p_value"] > 0.01
+    with pytest.raises(ValueError, match="must not be negative"):
+        medgrad.fit_generalised_pareto(-y)
+
+
 def test_theory():
     assert medgrad.theory.C_n(2, 1) == pytest.approx(2)
     assert medgrad.theory.C_n(1.1, 1) == math.inf and medgrad.theory.smallest_n(1.1) == 3
