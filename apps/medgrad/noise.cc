@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "command.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
@@ -21,6 +22,7 @@
 #include "method_choice.h"
 #include "noise_fit.h"
 #include "streams.h"
+#include "tail_report.h"
 
 namespace medgrad::app {
 namespace {
@@ -73,6 +75,8 @@ class Noise final : public Command {
                   "fit: how the stable law is fitted: ml (maximum likelihood, the default for "
                   "numbers), cf, koutrouvelis, kogon-williams (characteristic function) or "
                   "quantiles (McCulloch; the only one for vectors)");
+    options.value("--report", report_, "FILE",
+                  "fit: also write an HTML page with pictures of the tails (numbers only)");
     options.offer("--method", {fit_methods().begin(), fit_methods().end()});
     for (const Entry<NoiseModel>& entry : noises()) {
       for (const Parameter& parameter : entry.parameters) {
@@ -108,7 +112,7 @@ class Noise final : public Command {
   void fit_rows(const Rows<T>& rows, NoiseFit& found) const;
 
   std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_ = "S0",
-                                  batch_ = "10", method_;
+                                  batch_ = "10", method_, report_;
   bool elliptical_ = false;
   std::map<std::string, std::string, std::less<>> given_;  // stable addresses: options write here
   RowOutput output_;
@@ -260,6 +264,14 @@ void Noise::fit(const Common& common) const {
     const TailSketch sketch = read_numbers(reader, found);
     tell_note(reader, common);
     named([&] { fit_numbers(sketch, found); });
+    if (!report_.empty()) {
+      write_tail_report(report_, sketch.sample(), found, reader.name(),
+                        fmt::format("medgrad noise fit {} --report {}", shell_word(reader.name()),
+                                    shell_word(report_)));
+    }
+  } else if (!report_.empty()) {
+    throw Error(fmt::format("--report draws the tails of numbers; {} has rows of {} entries.",
+                            reader.name(), reader.dimension()));
   } else if (file_.empty() || file_ == "-") {
     std::vector<double> rows(reader.dimension());
     while (reader.next(std::span(rows).last(reader.dimension())))

@@ -86,6 +86,21 @@ class Noise(CommandTest):
             for name, error in other["errors"].items():
                 self.assertLess(abs(other[name] - result[name]), 5 * error, (method, name))
 
+    def test_report_has_the_pictures(self):
+        page = self.path("tails.html")
+        values = np.random.default_rng(2).standard_t(2, 500)
+        plain = self.good("noise", "fit", self.file("t.npy", values[:, None]))
+        self.assertEqual(self.good("noise", "fit", self.path("t.npy"), "--report", page), plain)
+        text = open(page, encoding="utf-8").read()
+        for words in ("Hill plot", "Mean excess over a threshold", "Quantiles against the fitted stable law",
+                      "tail index of the verdict", "Use a median-type estimator"):
+            self.assertIn(words, text)
+        # Few numbers, ties and infinities draw what there is.
+        odd = np.append(np.round(values[:60]), [np.inf, np.nan])
+        self.good("noise", "fit", self.file("odd.npy", odd[:, None]), "--report", page)
+        self.bad("--report draws the tails of numbers; .* rows of 2 entries", "noise", "fit", self.file("two.csv", "1,2\n3,4\n"),
+                 "--report", page)
+
     def test_every_model_can_be_sampled(self):
         names = [noise["name"] for noise in json.loads(self.good("list", "noises", "--format", "json"))["noises"]]
         for name in names:
