@@ -121,13 +121,38 @@ Regression read_regression(Reader& reader, Regression::Loss loss, std::uint64_t 
   return made;
 }
 
+// Pictures of side x side pixels, of which a network is to tell two kinds apart: lines across (+1)
+// or down (-1) at a place and of a strength that differ from picture to picture, and noise. No
+// single pixel tells, and no sum of pixels.
+Network read_pictures(Reader& reader, std::uint64_t seed) {
+  const std::size_t side = reader.whole("side", 5, 2, 100),
+                    n = reader.whole("rows", 200, 1, 100000);
+  Network made{.inputs = side * side, .hidden = reader.whole("hidden", 6, 1, Network::kMostHidden)};
+  made.ridge = reader.number("ridge", 0);
+  made.a.resize(n * made.inputs);
+  Philox(seed, ~std::uint64_t{0}).fill_normal(made.a);
+  std::vector<double> u(3 * n);
+  Philox(seed, ~std::uint64_t{1}).fill_uniform(u);
+  const double noise = reader.number("error", 0.3);
+  for (double& x : made.a) x *= noise;
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool across = u[3 * i] < 0.5;
+    const auto place = static_cast<std::size_t>(u[3 * i + 1] * static_cast<double>(side));
+    for (std::size_t k = 0; k < side; ++k)
+      made.a[i * made.inputs + (across ? place * side + k : k * side + place)] += 1 + u[3 * i + 2];
+    made.b.push_back(across ? 1 : -1);
+  }
+  return made;
+}
+
 Objective read_objective(const Node& node, const std::string& file, std::uint64_t seed) {
   using Loss = Regression::Loss;
   Reader reader(node, file, "the objective");
-  const std::string name = reader.word("name",
-                                       {"quadratic", "fixed-target", "l1-norm", "least-squares",
-                                        "logistic", "l1-regression", "huber-regression"},
-                                       "quadratic");
+  const std::string name =
+      reader.word("name",
+                  {"quadratic", "fixed-target", "l1-norm", "least-squares", "logistic",
+                   "l1-regression", "huber-regression", "pictures"},
+                  "quadratic");
   Objective made;
   if (name == "quadratic") {
     // Curvatures from 1 to the condition number, evenly spaced in their logarithm.
@@ -143,6 +168,8 @@ Objective read_objective(const Node& node, const std::string& file, std::uint64_
     made = FixedTarget{std::vector<double>(reader.whole("d", 10, 1, kMaxDimension))};
   } else if (name == "l1-norm") {
     made = L1Norm{reader.whole("d", 10, 1, kMaxDimension)};
+  } else if (name == "pictures") {
+    made = read_pictures(reader, seed);
   } else {
     made = read_regression(reader,
                            name == "least-squares"   ? Loss::squared
@@ -185,6 +212,32 @@ std::vector<Metric> read_metrics(Reader& reader, const Problem& problem) {
   return metrics;
 }
 
+bool has_data(const Objective& objective) {
+  return std::holds_alternative<Regression>(objective) ||
+         std::holds_alternative<Network>(objective);
+}
+
+Corruption read_corruption(const Node& node, const std::string& file, bool has_data) {
+  using Kind = Corruption::Kind;
+  constexpr std::pair<std::string_view, Kind> kKinds[] = {
+      {"scaled", Kind::scaled},
+      {"bit-flip", Kind::bit_flip},
+      {"shuffled-labels", Kind::shuffled_labels}};
+  Reader reader(node, file, "'corrupted'");
+  Corruption made;
+  const std::string kind = reader.word("kind", {"scaled", "bit-flip", "shuffled-labels"}, "scaled");
+  made.kind = std::ranges::find(kKinds, kind, &std::pair<std::string_view, Kind>::first)->second;
+  made.share = reader.number("share");
+  if (made.kind == Kind::scaled) made.factor = reader.number("factor", made.factor);
+  if (made.kind == Kind::bit_flip) made.flips = reader.whole("flips", 1, 1, kMaxDimension);
+  reader.finish();
+  if (!range::share.contains(made.share) || !std::isfinite(made.factor))
+    reader.fail(node, "'share' must be from 0 to 1, and 'factor' finite.");
+  if (made.kind == Kind::shuffled_labels && !has_data)
+    reader.fail(node, "'shuffled-labels' needs an objective that has data.");
+  return made;
+}
+
 Problem read_problem(const GridPoint& point, const std::string& file, std::uint64_t seed) {
   Reader reader(point.node, file, "the experiment");
   Problem problem{.axes = point.axes};
@@ -210,7 +263,7 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
     }
   }
   problem.batch = reader.whole("batch", 0, 0, kMaxDimension);
-  if (problem.batch > 0 && !std::holds_alternative<Regression>(problem.objective))
+  if (problem.batch > 0 && !has_data(problem.objective))
     reader.fail(*point.node.find("batch"), "'batch' needs an objective that has data.");
   problem.start = reader.number("w0", 1);
   if (!std::isfinite(value(problem.objective,
@@ -221,14 +274,8 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
   problem.scale = reader.number("scale", 1);
   if (!range::positive.contains(problem.scale))
     reader.fail(*point.node.find("scale"), "'scale' must be positive and finite.");
-  if (const Node* given = reader.any("corrupted")) {
-    Reader corrupted(*given, file, "'corrupted'");
-    problem.bad_share = corrupted.number("share");
-    problem.bad_factor = corrupted.number("factor", problem.bad_factor);
-    corrupted.finish();
-    if (!range::share.contains(problem.bad_share) || !std::isfinite(problem.bad_factor))
-      reader.fail(*given, "'share' must be from 0 to 1, and 'factor' finite.");
-  }
+  if (const Node* given = reader.any("corrupted"))
+    problem.corruption = read_corruption(*given, file, has_data(problem.objective));
   problem.steps = reader.whole("steps", 1000, 1, kMaxSteps);
   problem.divergence = reader.number("divergence", 1e12);
   if (!(problem.divergence > 0))

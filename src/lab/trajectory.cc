@@ -5,9 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "lab/results.h"
+#include "medgrad/attack.h"
 #include "medgrad/error.h"
 #include "medgrad/rng.h"
 #include "medgrad/stable.h"
@@ -18,11 +21,52 @@ namespace {
 constexpr double kLeastTau = std::numeric_limits<double>::min();  // schedules may run off to 0
 constexpr std::size_t kChunk = 128;  // steps whose noise is made at once: some 10 kB per gradient
 
-// Streams of a run: for the noise of every gradient of a step, for its batch, for the target, and
-// for which steps are bad.
+// Streams of a run: for the noise of every gradient of a step, for its batch, for the target, for
+// which steps are bad, for labels in another order, and for the first weights of a network.
 constexpr std::uint64_t kStreams = 1 << 16;
 constexpr std::uint64_t kTargetStream = kStreams - 1, kBatchStreams = kStreams / 2;
-constexpr std::uint64_t kBadStream = kStreams - 2;
+constexpr std::uint64_t kBadStream = kStreams - 2, kLabelStream = kStreams - 3,
+                        kWeightStream = kStreams - 4;
+
+// Of the objectives that have data: how many rows; 0 of others.
+std::size_t rows_of(const Objective& objective) {
+  if (const auto* regression = std::get_if<Regression>(&objective)) return regression->b.size();
+  if (const auto* network = std::get_if<Network>(&objective)) return network->b.size();
+  return 0;
+}
+
+// Over some rows of data, or, where none are named, over all.
+void gradient_over(const Objective& objective, std::span<const double> w,
+                   std::span<const std::uint32_t> rows, std::span<double> out) {
+  if (rows.empty()) {
+    gradient(objective, w, out);
+  } else if (const auto* network = std::get_if<Network>(&objective)) {
+    gradient(*network, w, rows, out);
+  } else {
+    gradient(std::get<Regression>(objective), w, rows, out);
+  }
+}
+
+// The same data with labels in an order that belongs to the run.
+Objective with_shuffled_labels(Objective objective, const Philox& random) {
+  auto* network = std::get_if<Network>(&objective);
+  std::vector<double>& b = network != nullptr ? network->b : std::get<Regression>(objective).b;
+  std::vector<double> u(b.size());
+  random.fill_uniform(u);
+  for (std::size_t i = b.size(); i > 1; --i)
+    std::swap(b[i - 1], b[static_cast<std::size_t>(u[i - 1] * static_cast<double>(i))]);
+  return objective;
+}
+
+std::vector<double> first_weights(const Problem& problem, const Objective& objective,
+                                  const Philox& random) {
+  std::vector<double> w(dimension(objective), problem.start);
+  if (const auto* network = std::get_if<Network>(&objective)) {
+    random.fill_normal(w);
+    for (double& x : w) x *= problem.start / std::sqrt(static_cast<double>(network->inputs));
+  }
+  return w;
+}
 
 double squared_norm(std::span<const double> x) {
   double sum = 0;
@@ -76,7 +120,7 @@ struct Draws {
       if (problem.batch > 0) {
         u.resize(count * problem.batch);
         Philox(seed, streams + kBatchStreams + i).fill_uniform(u, first * problem.batch);
-        const double rows = static_cast<double>(std::get<Regression>(problem.objective).b.size());
+        const auto rows = static_cast<double>(rows_of(problem.objective));
         std::ranges::transform(
             u, batches.begin() + static_cast<std::ptrdiff_t>(i * chunk * problem.batch),
             [&](double x) { return static_cast<std::uint32_t>(x * rows); });
@@ -88,12 +132,14 @@ struct Draws {
 // One method on its way.
 class Walk {
  public:
-  Walk(const Problem& problem, const Objective& objective, const MethodCase& method)
+  Walk(const Problem& problem, const Objective& objective, const MethodCase& method,
+       std::uint64_t seed, std::uint64_t run)
       : problem_(problem),
         objective_(objective),
         method_(method),
         optimizer_(method.method, dimension(objective)),
-        w_(dimension(objective), problem.start),
+        flip_{.flips = problem.corruption.flips, .seed = seed + run},
+        w_(first_weights(problem, objective, Philox(seed, run * kStreams + kWeightStream))),
         gradient_(w_.size()),
         gradients_(optimizer_.samples() * w_.size()),
         limit_(problem.divergence * (1 + std::abs(value(objective, w_)))),
@@ -105,6 +151,8 @@ class Walk {
     if (wants(Metric::averaged_objective)) average_w_.assign(w_.size(), 0);
     if (wants(Metric::l1_excess)) average_m_.assign(w_.size(), 0);
     wants_gradient_sum_ = wants(Metric::average_gradient_sq);
+    if (problem.corruption.kind == Corruption::Kind::shuffled_labels)
+      mislabelled_ = with_shuffled_labels(objective, Philox(seed, run * kStreams + kLabelStream));
     out_.reserve(problem.metrics.size() * problem.recorded.size());
   }
 
@@ -124,7 +172,7 @@ class Walk {
       before_step(t);
       const Rows<double> rows =
           ready ? Rows<double>(draws.noise.data() + k * d, optimizer_.samples(), d, draws.chunk * d)
-                : gradients(draws, k);
+                : gradients(draws, k, t);
       const double eta = moves_ ? method_.eta.at(t, problem_.steps) : 0;
       optimizer_.step(w_, eta / problem_.scale, rows);
       if (moves_ && !(squared_norm(w_) < std::numeric_limits<double>::max())) diverged_ = true;
@@ -160,26 +208,35 @@ class Walk {
     return still ? std::min(first + count, problem_.recorded[next_]) - (first + k) : 1;
   }
 
-  // The gradients of step k of the chunk.
-  Rows<double> gradients(const Draws& draws, std::size_t k) {
+  // The gradients of step k of the chunk, which is step t.
+  Rows<double> gradients(const Draws& draws, std::size_t k, std::size_t t) {
+    using Kind = Corruption::Kind;
     const std::size_t d = w_.size(), n = optimizer_.samples();
     const double factor =
         problem_.state_dependent ? StateDependent::factor(std::span<const double>(w_)) : 1;
-    const bool bad = draws.chance[k] < problem_.bad_share;
-    const double scale = problem_.scale * (bad ? problem_.bad_factor : 1);
-    if (problem_.batch == 0) gradient(objective_, w_, gradient_);
+    const Corruption& corruption = problem_.corruption;
+    const bool bad = draws.chance[k] < corruption.share;
+    const bool mislabelled = bad && corruption.kind == Kind::shuffled_labels;
+    const double scale =
+        problem_.scale * (bad && corruption.kind == Kind::scaled ? corruption.factor : 1);
     for (std::size_t i = 0; i < n; ++i) {
-      if (problem_.batch > 0)
-        gradient(std::get<Regression>(objective_), w_, draws.batch(i, k, problem_.batch),
-                 gradient_);
+      if (i == 0 || problem_.batch > 0)
+        gradient_over(mislabelled ? *mislabelled_ : objective_, w_,
+                      draws.batch(i, k, problem_.batch), gradient_);
       const std::span<double> g = std::span(gradients_).subspan(i * d, d);
       std::ranges::copy(gradient_, g.begin());
       if (!draws.noise.empty()) {
         const double* xi = draws.noise.data() + (i * draws.chunk + k) * d;
         for (std::size_t j = 0; j < d; ++j) g[j] += factor * xi[j];
       }
-      if (scale == 1) continue;
-      for (double& x : g) x *= scale;
+      if (scale != 1) {
+        for (double& x : g) x *= scale;
+      }
+      if (bad && corruption.kind == Kind::bit_flip) {
+        flipped_.resize(d);
+        attack(flip_, Rows<double>(g.data(), 1, d), 1, std::span(flipped_), {.round = t * n + i});
+        std::ranges::copy(flipped_, g.begin());
+      }
     }
     return {gradients_.data(), n, d};
   }
@@ -254,7 +311,9 @@ class Walk {
   const Objective& objective_;
   const MethodCase& method_;
   Optimizer optimizer_;
-  std::vector<double> w_, gradient_, gradients_, average_w_, average_m_, out_;
+  BitFlip flip_;
+  std::optional<Objective> mislabelled_;
+  std::vector<double> w_, gradient_, gradients_, flipped_, average_w_, average_m_, out_;
   double limit_;
   bool moves_, wants_gradient_sum_ = false, diverged_ = false;
   double ended_ = kDiverged;  // what stands for the rest of a run that has ended
@@ -299,16 +358,16 @@ std::vector<double> run_trajectories(std::span<const Problem* const> problems, s
   for (const Problem* problem : problems) {
     const bool fixed = std::holds_alternative<FixedTarget>(problem->objective);
     ready = ready && fixed && !problem->state_dependent && problem->scale == 1 &&
-            problem->bad_share == 0;
+            problem->corruption.share == 0;
     steps = std::max(steps, problem->steps);
     for (const MethodCase& method : problem->methods) {
-      walks.emplace_back(*problem, fixed ? drawn : problem->objective, method);
+      walks.emplace_back(*problem, fixed ? drawn : problem->objective, method, seed, run);
       samples = std::max(samples, samples_of(method.method));
     }
   }
   const std::size_t chunk = std::min(kChunk, steps);
-  const bool corrupts =
-      std::ranges::any_of(problems, [](const Problem* problem) { return problem->bad_share > 0; });
+  const bool corrupts = std::ranges::any_of(
+      problems, [](const Problem* problem) { return problem->corruption.share > 0; });
   Draws draws{samples,
               chunk,
               d,

@@ -39,6 +39,19 @@ enum class Metric : std::uint8_t {
 };
 [[nodiscard]] std::string_view name(Metric metric);
 
+// What is wrong with the gradients of some steps, the same ones for all methods.
+struct Corruption {
+  enum class Kind : std::uint8_t {
+    scaled,           // times `factor`
+    bit_flip,         // a random bit of the exponent of a random component flipped, `flips` times
+    shuffled_labels,  // of the data with its labels (or targets) in another order
+  };
+  Kind kind = Kind::scaled;
+  double share = 0;  // of the steps
+  double factor = -100;
+  std::size_t flips = 1;
+};
+
 // A point of the grid.
 struct Problem {
   Axes axes = {};
@@ -46,11 +59,12 @@ struct Problem {
   std::optional<NoiseModel> noise = {};  // none: exact gradients
   std::string noise_name = {};           // problems with the same name have the same noise
   bool state_dependent = false;          // noise times sqrt(1 + |w|^2)
-  std::size_t batch = 0;                 // rows of a Regression per gradient; 0: all
-  double start = 1;                      // every component of w_0
-  double scale = 1;      // gradients are multiplied by it, and learning rates divided
-  double bad_share = 0;  // of steps whose gradients are multiplied by bad_factor instead
-  double bad_factor = -100;
+  std::size_t batch = 0;                 // rows of data per gradient; 0: all
+  // Every component of w_0; of a Network, what normal numbers over the root of its inputs are
+  // multiplied by, which differ from run to run.
+  double start = 1;
+  double scale = 1;  // gradients are multiplied by it, and learning rates divided
+  Corruption corruption = {};
   std::size_t steps = 1000;
   std::vector<Metric> metrics = {};
   std::vector<std::size_t> recorded = {};  // steps, ascending, the last one being `steps`

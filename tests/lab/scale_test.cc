@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "lab/studies.h"
@@ -73,6 +74,59 @@ TEST(Corrupted, AsOftenAsAsked) {
     "methods": [{"name": "sgd"}]})");
   const double end = values_at(group(r, "sgd", "objective"), 4000).front();
   EXPECT_NEAR((4000 - (5000 - end)) / 2, 400, 114);
+}
+
+// The gradient of w^2/2 at w = 1 is 1, whose exponent has its ten lower bits set: one flipped makes
+// it 2^-(2^b), the eleventh makes it infinite. So sgd with eta = 1 ends at w = 1 - 2^-(2^b), or, as
+// it leaves out what is not finite, stays.
+TEST(Corrupted, FlipsOneBitOfAnExponent) {
+  const Results r = run(R"({"experiment": "x", "objective": {"name": "quadratic", "d": 1},
+    "w0": 1, "steps": 1, "seeds": 200, "eta": 1, "corrupted": {"share": 1, "kind": "bit-flip"},
+    "methods": [{"name": "sgd"}]})");
+  std::set<double> expected = {0.5}, found;
+  for (int bit = 0; bit < 10; ++bit)
+    expected.insert(std::pow(1 - std::pow(2.0, -std::pow(2.0, bit)), 2) / 2);
+  for (const double f : values_at(group(r, "sgd", "objective"), 1)) found.insert(f);
+  EXPECT_EQ(found, expected);
+}
+
+// Labels in another order are the same ones: of one row nothing changes, of many the gradients do.
+TEST(Corrupted, ShufflesLabels) {
+  const auto final_of = [](const std::string& rows, const std::string& corrupted) {
+    return values_at(group(run(R"({"experiment": "x", "objective": {"name": "least-squares", "d": 3,
+        "rows": )" + rows + R"(}, "steps": 20, "seeds": 4, "eta": 0.1, "batch": 2, )" +
+                               corrupted + R"("methods": [{"name": "sgd"}]})"),
+                           "sgd", "objective"),
+                     20);
+  };
+  const std::string all = R"("corrupted": {"share": 1, "kind": "shuffled-labels"}, )";
+  EXPECT_EQ(final_of("1", all), final_of("1", ""));
+  EXPECT_NE(final_of("30", all), final_of("30", ""));
+  EXPECT_EQ(
+      message_of([&] {
+        return run(document(
+            R"("corrupted": {"share": 1, "kind": "shuffled-labels"}, "methods": [{"name": "sgd"}])"));
+      }),
+      "test.json:2: 'shuffled-labels' needs an objective that has data.");
+}
+
+// A network starts from other weights in every run, learns the pictures, and does not learn them
+// from labels in another order.
+TEST(Corrupted, Pictures) {
+  const auto losses = [](const std::string& corrupted) {
+    return values_at(group(run(R"({"experiment": "x", "objective": {"name": "pictures", "side": 3,
+        "hidden": 4, "rows": 50}, "steps": 1500, "seeds": 3, "eta": 0.2, "batch": 10, )" +
+                               corrupted + R"("methods": [{"name": "sgd"}]})"),
+                           "sgd", "objective"),
+                     1500);
+  };
+  const auto learned = losses(""), shuffled = losses(R"("corrupted": {"share": 1,
+      "kind": "shuffled-labels"}, )");
+  EXPECT_NE(learned[0], learned[1]);
+  for (std::size_t run = 0; run < 3; ++run) {
+    EXPECT_LT(learned[run], 0.1);
+    EXPECT_GT(shuffled[run], 0.4);  // +-1 told by chance: 1/2
+  }
 }
 
 TEST(Scale, ClaimsOfTheBuiltInExperiment) {
