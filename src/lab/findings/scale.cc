@@ -85,7 +85,10 @@ double worst_ratio(const Results& r, const Part& part, const std::string& method
 
 Panel panel_of(const Results& r, const Part& part, std::string_view axis, const std::string& title,
                Axis x, bool automatic, bool all) {
-  Panel panel{.id = fmt::format("{}-{}", part.name.substr(0, part.name.find(' ')),
+  std::string id = part.name;
+  std::erase(id, ',');
+  std::ranges::replace(id, ' ', '-');
+  Panel panel{.id = fmt::format("{}-{}", id,
                                 all         ? "all"
                                 : automatic ? "auto"
                                             : "fixed"),
@@ -96,6 +99,8 @@ Panel panel_of(const Results& r, const Part& part, std::string_view axis, const 
   for (const std::string& method : methods_in(r, part)) {
     if (!all && is_automatic(method) != automatic) continue;
     Series series{.name = method, .key = method};
+    // Side by side, a fixed tau is paler than auto.
+    if (all && method.find(',') != std::string::npos) series.shade = is_automatic(method) ? 1 : 0.3;
     for (const double at : values_on(r, axis)) {
       const Group* const best = best_of(groups_at(r, part, method, axis, at));
       if (best == nullptr) continue;
