@@ -6,6 +6,7 @@
     prox, project   proximal operators of distances, projections onto balls
     Stable, tail_index   stable distributions, and how heavy tails are
     fit_student, fit_generalised_pareto   other laws with heavy tails
+    fit_elliptical, elliptical_logpdf     stable laws of vectors
     theory      what the paper proves, as numbers
     methods     what there is, with formulas, parameters and defaults
     load_checkpoint  what `medgrad train` and the optimisers for libtorch have saved
@@ -27,11 +28,11 @@ from ._attack import attack
 from ._checkpoint import load_checkpoint
 from ._estimator import Estimator
 from ._experiments import reproduce, run
-from ._stable import Stable, fit_generalised_pareto, fit_student, tail_index
+from ._stable import Stable, elliptical_logpdf, fit_elliptical, fit_generalised_pareto, fit_student, tail_index
 
 __version__ = _core.__version__
-__all__ = ["Estimator", "Stable", "aggregate", "attack", "fit_generalised_pareto", "fit_student", "load_checkpoint", "methods", "project",
-           "prox", "reproduce", "run", "set_threads", "tail_index", "theory"]
+__all__ = ["Estimator", "Stable", "aggregate", "attack", "elliptical_logpdf", "fit_elliptical", "fit_generalised_pareto", "fit_student",
+           "load_checkpoint", "methods", "project", "prox", "reproduce", "run", "set_threads", "tail_index", "theory"]
 
 
 def prox(distance, x, tau, **parameters):

@@ -193,6 +193,29 @@ def fit_student(x):
     return _core.fit_student(np.ascontiguousarray(array(x), dtype=np.float64).ravel())
 
 
+def fit_elliptical(x):
+    """The elliptical stable law of n rows, log E exp(it'(X - location)) = -(t' shape t)^(alpha/2): a dict with "alpha", its 95 %
+    "interval" and standard "error", "location" (componentwise median) and "shape" (Tyler's estimator, its size by likelihood)."""
+    x = array(x)
+    if x.ndim != 2:
+        raise ValueError(f"x has {x.ndim} axes; it must have two, n rows of d entries.")
+    return _core.fit_elliptical(np.ascontiguousarray(x))
+
+
+def elliptical_logpdf(x, alpha, location, shape):
+    """log f of the elliptical stable law at points x (the last axis is a vector of d entries).
+
+    >>> round(float(elliptical_logpdf([0.0, 0.0], 1.0, [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]])), 6)  # log(1 / (2 pi))
+    -1.837877
+    """
+    x, location, shape = (np.ascontiguousarray(array(v), dtype=np.float64) for v in (x, location, shape))
+    if x.ndim == 0 or location.ndim != 1 or shape.shape != 2 * location.shape or x.shape[-1] != location.size:
+        raise ValueError(f"x, location and shape have the shapes {x.shape}, {location.shape} and {shape.shape}; they must be "
+                         "(..., d), (d,) and (d, d).")
+    out = _core.elliptical_logpdf(float(alpha), location, shape.ravel(), x.reshape((-1, location.size)))
+    return out.reshape(x.shape[:-1])[()]
+
+
 def fit_generalised_pareto(excesses):
     """The generalised Pareto law P(Y > y) = (1 + xi y / sigma)^(-1/xi) of excesses over a threshold, by maximum likelihood: a dict
     with "xi" and "sigma", their 95 % "intervals", and the "p_value" of Anderson and Darling's test."""

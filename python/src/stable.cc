@@ -1,5 +1,6 @@
 #include "medgrad/stable.h"
 
+#include "medgrad/elliptical_density.h"
 #include "medgrad/stable_moments.h"
 #include "medgrad/stable_score.h"
 #include "medgrad/stable_table.h"
@@ -241,6 +242,39 @@ void add_stable(py::module_& m) {
     dict["n"] = fit.n;
     return dict;
   });
+  m.def("fit_elliptical", [](const py::array& x) {
+    return with_type(x, [&]<class T>(T) {
+      EllipticalFit fit;
+      {
+        const py::gil_scoped_release released;
+        fit = fit_elliptical(rows_of<T>(x));
+      }
+      const auto d = static_cast<py::ssize_t>(fit.d);
+      py::array_t<double> location(d), shape({d, d});
+      std::copy(fit.location.begin(), fit.location.end(), location.mutable_data());
+      std::copy(fit.shape.begin(), fit.shape.end(), shape.mutable_data());
+      py::dict dict;
+      dict["alpha"] = fit.alpha;
+      dict["interval"] = tuple_of(fit.alpha_interval);
+      dict["error"] = fit.alpha_error;
+      dict["location"] = location;
+      dict["shape"] = shape;
+      dict["n"] = fit.n;
+      dict["left_out"] = fit.left_out;
+      return dict;
+    });
+  });
+  m.def("elliptical_logpdf",
+        [](double alpha, const py::array& location, const py::array& shape, const py::array& x) {
+          const EllipticalDensity law(alpha, vector_of<double>(location), vector_of<double>(shape));
+          const Rows<double> rows = rows_of<double>(x);
+          py::array_t<double> out(static_cast<py::ssize_t>(rows.n()));
+          double* const to = out.mutable_data();
+          const py::gil_scoped_release released;
+          for (std::size_t i = 0; i < rows.n(); ++i)
+            to[i] = law.log_pdf(std::span<const double>(rows.row(i), rows.d()));
+          return out;
+        });
   m.def("fit_generalised_pareto", [](const py::array& x) {
     const GeneralisedParetoFit fit = fit_generalised_pareto(vector_of<double>(x));
     py::dict dict, intervals;

@@ -122,6 +122,21 @@ def test_other_laws_with_heavy_tails():
         medgrad.fit_generalised_pareto(-y)
 
 
+def test_elliptical_laws():
+    x = np.random.default_rng(1).multivariate_normal([1.0, 2.0], [[4.0, 1.0], [1.0, 2.0]], 2000)
+    x = [1.0, 2.0] + (x - [1.0, 2.0]) / np.abs(np.random.default_rng(2).standard_normal((2000, 1)))  # Cauchy in two dimensions
+    fit = medgrad.fit_elliptical(x)
+    assert abs(fit["alpha"] - 1) < 4 * fit["error"] and np.allclose(fit["shape"], [[4, 1], [1, 2]], atol=0.6)
+    inverse = np.linalg.inv([[4, 1], [1, 2]])
+    squares = np.einsum("ni,ij,nj->n", x - [1, 2], inverse, x - [1, 2])
+    exact = -np.log(2 * np.pi) - 1.5 * np.log1p(squares) - np.log(7) / 2
+    assert np.allclose(medgrad.elliptical_logpdf(x, 1.0, [1.0, 2.0], [[4.0, 1.0], [1.0, 2.0]]), exact, rtol=1e-8)
+    with pytest.raises(ValueError, match="two, n rows"):
+        medgrad.fit_elliptical(x[:, 0])
+    with pytest.raises(ValueError, match="shapes"):
+        medgrad.elliptical_logpdf(x, 1.0, [1.0], [[1.0]])
+
+
 def test_theory():
     assert medgrad.theory.C_n(2, 1) == pytest.approx(2)
     assert medgrad.theory.C_n(1.1, 1) == math.inf and medgrad.theory.smallest_n(1.1) == 3
