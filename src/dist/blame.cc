@@ -29,7 +29,8 @@ Record mean_of(const Record& sum) {
   return mean;
 }
 
-std::string reason_for(const Record& mean, double usual, double usually_unused) {
+std::string reason_for(const Record& mean, double usual, double usually_unused,
+                       std::uint64_t steps) {
   std::vector<std::string> reasons;
   if (mean.nan + mean.inf > 0)
     reasons.push_back(
@@ -43,6 +44,8 @@ std::string reason_for(const Record& mean, double usual, double usually_unused) 
                         static_cast<double>(std::max<std::uint64_t>(1, mean.steps));
   if (unused > 0.5 && usually_unused < 0.5)
     reasons.push_back(fmt::format("not used in {} of {} steps", mean.unused, mean.steps));
+  if (mean.steps < steps)
+    reasons.push_back(fmt::format("away in {} of {} steps", steps - mean.steps, steps));
   std::string text;
   for (const std::string& one : reasons) text += (text.empty() ? "" : ", ") + one;
   return text;
@@ -89,7 +92,10 @@ std::vector<Blamed> Blame::table() const {
     unused.push_back(static_cast<double>(records_[i].unused) /
                      static_cast<double>(records_[i].steps));
   }
-  for (Blamed& one : table) one.reason = reason_for(one.mean, median(distances), median(unused));
+  std::uint64_t steps = 0;
+  for (const Blamed& one : table) steps = std::max(steps, one.mean.steps);
+  for (Blamed& one : table)
+    one.reason = reason_for(one.mean, median(distances), median(unused), steps);
   return table;
 }
 

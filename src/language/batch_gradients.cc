@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "language/flat_gradient.h"
 #include "medgrad/error.h"
 
 namespace medgrad::language {
 
 BatchGradients::BatchGradients(const Task& task, libtorch::Model& model, bool repeatable,
                                std::size_t memory)
-    : task_(task), model_(model), parameters_(model.parameters()), batches_(task.batches()) {
-  for (const at::Tensor& w : parameters_) dimension_ += static_cast<std::size_t>(w.numel());
+    : task_(task),
+      model_(model),
+      parameters_(model.parameters()),
+      batches_(task.batches()),
+      dimension_(dimension_of(parameters_)) {
   if (repeatable && batches_ <= memory / sizeof(float) / dimension_) {
     kept_.resize(batches_);
   } else {
@@ -44,17 +48,7 @@ void BatchGradients::compute(std::size_t k, std::span<float> to) {
   model_.zero_grad(true);
   model_.loss(task_.batch_in_order(k)).backward();
   ++runs_;
-  std::size_t at = 0;
-  for (const at::Tensor& w : parameters_) {
-    const std::span<float> part = to.subspan(at, static_cast<std::size_t>(w.numel()));
-    at += part.size();
-    if (!w.grad().defined()) {
-      std::ranges::fill(part, 0.0F);
-      continue;
-    }
-    const at::Tensor g = w.grad().to_dense().to(at::kFloat).contiguous();
-    std::copy_n(g.data_ptr<float>(), part.size(), part.data());
-  }
+  copy_gradient(parameters_, to);
   model_.zero_grad(true);
   model_.train(was_training);
   if (!std::ranges::all_of(to, [](float x) { return std::isfinite(x); }))

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/file.h"
@@ -17,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // What the file says it is, and how its tensors are named.
-const std::string kKind = "training", kFormat = "1", kModel = "model.", kOptimizer = "optimizer.";
+const std::string kKind = "training", kFormat = "1", kModel = "model.", kOptimizer = "optimizer.",
+                  kCentre = "centre";
 constexpr const char* kEarlierName = "checkpoint.pt";  // an archive of libtorch
 
 std::string text_of(const Position& position) {
@@ -48,9 +50,8 @@ Position position_of(const std::string& text) {
   return position;
 }
 
-Error damaged(const fs::path& file) {
-  return Error(
-      fmt::format("{} is not a checkpoint of a training run, or is damaged.", file.string()));
+Error damaged(const std::string& file) {
+  return Error(fmt::format("{} is not a checkpoint of a training run, or is damaged.", file));
 }
 
 void check_there(const fs::path& file) {
@@ -104,53 +105,130 @@ bool has_checkpoint(const fs::path& folder) {
   return fs::exists(folder / kCheckpointName) || fs::exists(folder / kEarlierName);
 }
 
-void save_checkpoint(const fs::path& file, const Json& config, const Position& position,
-                     const ::torch::nn::Module& model, const libtorch::TrackingOptimizer& optimizer,
-                     const libtorch::Scheduler& scheduler) {
-  const libtorch::SavedState state = optimizer.saved_state();
-  libtorch::NamedTensors tensors;
-  for (const auto& item : model.named_parameters())
-    tensors.emplace_back(kModel + item.key(), item.value());
-  for (const auto& [name, tensor] : state.tensors) tensors.emplace_back(kOptimizer + name, tensor);
-  const libtorch::StoredTensors stored(tensors);
-  write_safetensors(file, stored.tensors(),
-                    {{"medgrad", kKind},
-                     {"format", kFormat},
-                     {"version", kVersion},
-                     {"config", config.dump()},
-                     {"position", text_of(position)},
-                     {"optimizer", state.json},
-                     {"schedule", scheduler.saved_state()}});
+Json json_of(const std::vector<dist::Record>& records) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const dist::Record& one = records[i];
+    if (one.steps == 0) continue;
+    json.push_back({{"worker", i},
+                    {"steps", one.steps},
+                    {"distance", json_number(one.distance)},
+                    {"weight", json_number(one.weight)},
+                    {"kept", json_number(one.kept)},
+                    {"cut", one.cut},
+                    {"unused", one.unused},
+                    {"nan", one.nan},
+                    {"inf", one.inf},
+                    {"damaged", one.damaged},
+                    {"seconds", one.seconds}});
+  }
+  return json;
 }
 
-Position load_checkpoint(const fs::path& file, const Json& config, ::torch::nn::Module& model,
-                         libtorch::TrackingOptimizer& optimizer, libtorch::Scheduler& scheduler) {
+std::vector<dist::Record> records_of(const Json& json) {
+  std::vector<dist::Record> records;
+  for (const Json& one : json) {
+    const std::size_t worker = one.at("worker");
+    if (worker >= records.size()) records.resize(worker + 1);
+    records[worker] = {one.at("steps"),
+                       number_of(one.at("distance")),
+                       number_of(one.at("weight")),
+                       number_of(one.at("kept")),
+                       one.at("cut"),
+                       one.at("unused"),
+                       one.at("nan"),
+                       one.at("inf"),
+                       one.at("damaged"),
+                       one.at("seconds")};
+  }
+  return records;
+}
+
+namespace {
+
+// Everything as texts and tensors, in one file or in memory.
+struct Stored {
+  explicit Stored(const libtorch::NamedTensors& named) : tensors(named) {}
+  libtorch::StoredTensors tensors;
+  StoredTexts texts;
+};
+
+Stored stored(const Json& config, const Position& position, const Trainee& trainee) {
+  const libtorch::SavedState state = trainee.optimizer.saved_state();
+  libtorch::NamedTensors tensors;
+  for (const auto& item : trainee.model.named_parameters())
+    tensors.emplace_back(kModel + item.key(), item.value());
+  for (const auto& [name, tensor] : state.tensors) tensors.emplace_back(kOptimizer + name, tensor);
+  if (trainee.team != nullptr && !trainee.team->centre.empty()) {
+    const auto& centre = trainee.team->centre;
+    at::Tensor kept = ::torch::empty({static_cast<std::int64_t>(centre.size())}, at::kFloat);
+    std::ranges::copy(centre, kept.data_ptr<float>());
+    tensors.emplace_back(kCentre, std::move(kept));
+  }
+  Stored all(tensors);
+  all.texts = {{"medgrad", kKind},
+               {"format", kFormat},
+               {"version", kVersion},
+               {"config", config.dump()},
+               {"position", text_of(position)},
+               {"optimizer", state.json},
+               {"schedule", trainee.scheduler.saved_state()}};
+  if (trainee.team != nullptr)
+    all.texts.emplace_back("blame", json_of(trainee.team->blame.records()).dump());
+  return all;
+}
+
+}  // namespace
+
+void save_checkpoint(const fs::path& file, const Json& config, const Position& position,
+                     const Trainee& trainee) {
+  const Stored all = stored(config, position, trainee);
+  write_safetensors(file, all.tensors.tensors(), all.texts);
+}
+
+std::string checkpoint_text(const Json& config, const Position& position, const Trainee& trainee) {
+  const Stored all = stored(config, position, trainee);
+  return safetensors_of(all.tensors.tensors(), all.texts);
+}
+
+Position load_checkpoint(const fs::path& file, const Json& config, const Trainee& trainee) {
   check_there(file);
   const MappedFile mapped(file);
-  if (!has_its_checksum(mapped.bytes())) throw damaged(file);
+  return read_checkpoint(mapped.bytes(), file.string(), config, trainee);
+}
+
+Position read_checkpoint(std::string_view bytes, const std::string& from, const Json& config,
+                         const Trainee& trainee) {
+  if (!has_its_checksum(bytes)) throw damaged(from);
   try {
-    const SafeTensors saved(file.string(), mapped.bytes());
+    const SafeTensors saved(from, bytes);
     const std::map<std::string, std::string>& texts = saved.metadata();
     const auto text = [&](const char* key) {
       const auto found = texts.find(key);
-      if (found == texts.end()) throw damaged(file);
+      if (found == texts.end()) throw damaged(from);
       return found->second;
     };
-    if (text("medgrad") != kKind) throw damaged(file);
+    if (text("medgrad") != kKind) throw damaged(from);
     if (text("format") != kFormat)
-      throw Error(fmt::format("{} has the format {}; this version reads only format {}.",
-                              file.string(), text("format"), kFormat));
-    check_same_run(Json::parse(text("config")), config, file.string());
+      throw Error(fmt::format("{} has the format {}; this version reads only format {}.", from,
+                              text("format"), kFormat));
+    check_same_run(Json::parse(text("config")), config, from);
     const Position position = position_of(text("position"));
-    const std::vector<at::Tensor> weights = weights_of(saved, model);
-    optimizer.restore({text("optimizer"), libtorch::tensors_of(saved, kOptimizer)});
-    scheduler.restore(text("schedule"));
+    const std::vector<at::Tensor> weights = weights_of(saved, trainee.model);
+    if (trainee.team != nullptr) {
+      trainee.team->blame = dist::Blame(records_of(Json::parse(text("blame"))));
+      const std::vector<float> centre =
+          saved.find(kCentre) != nullptr ? saved.read(kCentre) : std::vector<float>();
+      trainee.team->centre.assign(centre.begin(), centre.end());
+    }
+    trainee.optimizer.restore({text("optimizer"), libtorch::tensors_of(saved, kOptimizer)});
+    trainee.scheduler.restore(text("schedule"));
     const ::torch::NoGradGuard no_grad;
-    const auto parameters = model.parameters();
+    const auto parameters = trainee.model.parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].copy_(weights[i]);
     return position;
   } catch (const Json::exception&) {
-    throw damaged(file);
+    throw damaged(from);
   }
 }
 

@@ -1,15 +1,18 @@
 // A training run on disk: its position, model, optimiser and schedule in one file that is replaced
 // in one step. It is a safetensors file with a checksum (base/safetensors_writer.h): the tensors
 // are "model.<name>" and "optimizer.<group>.<parameter>.m", the texts, in JSON, "config",
-// "position", "optimizer" and "schedule". Python reads it too: medgrad.load_checkpoint.
+// "position", "optimizer" and "schedule"; where workers train together also the tensor "centre" of
+// a rule that keeps one, and the text "blame". Python reads it too: medgrad.load_checkpoint.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
+#include "language/team.h"
 #include "language/training.h"
 #include "medgrad/torch/optim.h"
 #include "medgrad/torch/schedule.h"
@@ -35,16 +38,30 @@ struct Position {
 [[nodiscard]] Json json_of(const std::vector<Evaluation>& evaluations);
 [[nodiscard]] std::vector<Evaluation> evaluations_of(const Json& json);
 
+// All that goes on where a checkpoint was taken.
+struct Trainee {
+  ::torch::nn::Module& model;
+  libtorch::TrackingOptimizer& optimizer;
+  libtorch::Scheduler& scheduler;
+  TeamState* team = nullptr;  // where workers train together
+};
+
 // `config` is everything the run depends on; load_checkpoint() throws Error where it differs, and
 // where the file is missing or damaged. save_checkpoint() throws std::system_error where the file
 // cannot be written; the one that was there is still there then.
 void save_checkpoint(const std::filesystem::path& file, const Json& config,
-                     const Position& position, const ::torch::nn::Module& model,
-                     const libtorch::TrackingOptimizer& optimizer,
-                     const libtorch::Scheduler& scheduler);
+                     const Position& position, const Trainee& trainee);
 [[nodiscard]] Position load_checkpoint(const std::filesystem::path& file, const Json& config,
-                                       ::torch::nn::Module& model,
-                                       libtorch::TrackingOptimizer& optimizer,
-                                       libtorch::Scheduler& scheduler);
+                                       const Trainee& trainee);
+
+// The same as text, for one who comes to where others are; `from` is what messages call it.
+[[nodiscard]] std::string checkpoint_text(const Json& config, const Position& position,
+                                          const Trainee& trainee);
+[[nodiscard]] Position read_checkpoint(std::string_view text, const std::string& from,
+                                       const Json& config, const Trainee& trainee);
+
+// As JSON: what became of whose gradients.
+[[nodiscard]] Json json_of(const std::vector<dist::Record>& records);
+[[nodiscard]] std::vector<dist::Record> records_of(const Json& json);
 
 }  // namespace medgrad::language

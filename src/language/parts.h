@@ -18,6 +18,9 @@ namespace medgrad::language {
 [[nodiscard]] std::unique_ptr<Task> open_question_task(const TaskInfo& info,
                                                        const TaskOptions& options);
 
+[[nodiscard]] std::unique_ptr<Task> open_logistic_task(const TaskInfo& info,
+                                                       const TaskOptions& options);
+
 // A model of words, with weights drawn from the seed; `small` is one of the same kind for trying
 // things out.
 struct WordModelOptions {

@@ -15,15 +15,25 @@ Json json_of(const Schedule& schedule) {
   return json;
 }
 
+Json json_of(const TeamOptions& team) {
+  Json json = {{"workers", team.workers},
+               {"aggregate", describe(team.rule)},
+               {"topology", dist::name(team.topology)},
+               {"byzantine", team.byzantine}};
+  if (team.byzantine > 0) json["attack"] = describe(team.attack);
+  return json;
+}
+
 RunLength length_of(const Task& task, const TrainingOptions& options) {
   RunLength length;
   length.samples = samples_of(options.gradient);
   length.accumulate = options.accumulate != 0 ? options.accumulate : task.info().accumulate;
-  length.per_epoch = task.batches() / length.accumulate / length.samples;
+  const std::size_t workers = options.workers ? options.workers->workers : 1;
+  length.per_epoch = task.batches() / length.accumulate / length.samples / workers;
   if (length.per_epoch == 0)
     throw Error(
-        "an epoch has fewer batches than one step takes; choose a smaller batch size or accumulate "
-        "fewer batches.");
+        "an epoch has fewer batches than one step takes; choose a smaller batch size, accumulate "
+        "fewer batches or have fewer workers.");
   length.total = options.steps != 0 ? options.steps : options.epochs * length.per_epoch;
   return length;
 }
@@ -51,6 +61,7 @@ Json config_of(const Task& task, const TrainingOptions& options) {
                {"seed", options.seed}};
   if (options.lr_schedule.needs_length() || options.tau_schedule.needs_length())
     json["steps"] = length.total;
+  if (options.workers) json["workers"] = json_of(*options.workers);
   return json;
 }
 

@@ -12,11 +12,15 @@
 
 namespace medgrad::language {
 
-LineFile::~LineFile() {
+LineFile::~LineFile() { close(); }
+
+void LineFile::close() {
   if (handle_ >= 0) ::close(handle_);
+  handle_ = -1;
 }
 
 void LineFile::open(const std::filesystem::path& path) {
+  close();
   path_ = path.string();
   handle_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (handle_ < 0)

@@ -15,6 +15,7 @@ class LineFile {
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
+  void close();
 
   void open(const std::filesystem::path& path);
   [[nodiscard]] bool is_open() const { return handle_ >= 0; }

@@ -21,6 +21,7 @@ std::string title_of(const std::string& score) {
                                                             {"valid_ppl", "validation perplexity"},
                                                             {"valid_loss", "validation loss"},
                                                             {"f1", "validation F1"},
+                                                            {"accuracy", "validation accuracy"},
                                                             {"exact_match", "exact match"}};
   const auto found = titles.find(score);
   return found == titles.end() ? score : found->second;
@@ -77,7 +78,9 @@ std::vector<lab::Group> groups_of(const std::vector<const FinishedRun*>& runs) {
 }
 
 // Of F1 and exact matches more is better; of losses and perplexities less.
-bool more_is_better(const std::string& name) { return name == "f1" || name == "exact_match"; }
+bool more_is_better(const std::string& name) {
+  return name == "f1" || name == "exact_match" || name == "accuracy";
+}
 
 // A cross where the first of the runs had diverged.
 void mark_diverged(lab::Series& series, const lab::Group& group) {

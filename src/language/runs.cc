@@ -43,6 +43,7 @@ TrainingResult result_of(const Json& json) {
   result.seconds = json.at("seconds");
   result.tokens_per_second = json.at("tokens_per_second");
   result.evaluations = evaluations_of(json.at("evaluations"));
+  if (json.contains("blame")) result.blame = dist::Blame(records_of(json.at("blame")));
   return result;
 }
 
@@ -133,6 +134,7 @@ FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& opt
                            options.stop)};
   if (run.result.interrupted) throw lab::Interrupted();
   Json json = json_of(run.result);
+  if (training.workers) json["blame"] = language::json_of(run.result.blame.records());
   json["config"] = config;
   write_file(done.string(), json.dump(1) + "\n");
   if (options.finished) options.finished(run);

@@ -25,7 +25,8 @@ const TaskParts& parts_of(std::string_view task) {
        kEncoderLength},
       {"squad", "squad", open_question_task},
       {"synthetic", "", open_word_task, nullptr, make_encoder, kEncoderLength},
-      {"synthetic-questions", "", open_question_task}};
+      {"synthetic-questions", "", open_question_task},
+      {"logistic", "", open_logistic_task}};
   const auto found = std::ranges::find(all, task, &TaskParts::task);
   assert(found != all.end());  // tasks() has no others
   return *found;

@@ -1,10 +1,12 @@
-// The language tasks of the paper: data, a model, a loss, and how well a model does.
+// The language tasks of the paper, and what is trained beside them: data, a model, a loss, and how
+// well a model does.
 //
 //   ptb                 Penn Treebank, encoder transformer
 //   wikitext2           WikiText-2, Transformer-XL
 //   wikitext2-encoder   WikiText-2, the encoder of ptb
 //   squad               SQuAD v1.1, question answering with a BERT-type encoder
 //   synthetic, synthetic-questions   the same kinds on data made up on the spot
+//   logistic            logistic regression on made-up data, which is not the paper's
 //
 // Batches of language models come in the same order in every epoch, those of question answering are
 // shuffled by (seed, epoch). Nothing in a task changes while a model trains.
@@ -66,6 +68,12 @@ class Task {
   [[nodiscard]] virtual libtorch::Batch batch(const Epoch& epoch, std::size_t i) const = 0;
   // The same data as it stands in the files.
   [[nodiscard]] virtual libtorch::Batch batch_in_order(std::size_t i) const = 0;
+
+  // The same inputs with the labels of another class, k of n having become n - 1 - k; nothing where
+  // there are no such labels.
+  [[nodiscard]] virtual std::optional<libtorch::Batch> flipped(libtorch::Batch /*batch*/) const {
+    return std::nullopt;
+  }
 
   // The model's scores, in evaluation mode (which it is put into, and back). `done` is called after
   // each batch with the share that is done; where it gives false, evaluation ends and the scores

@@ -82,6 +82,15 @@ std::span<const TaskInfo> tasks() {
         {"adam", 0.000316}},
        "f1",
        {kOnParWithMomentum, kBetterThanCClip, kNoBetterThanAdam}},
+      {"logistic",
+       "synthetic logistic regression",
+       32,
+       1,
+       5,
+       0,
+       {{"sgd-m", 0.316}, {"clipped-sgd", 1.0}, {"vclip", 1.0}, {"cclip", 0.316}, {"adam", 0.01}},
+       "valid_loss",
+       {}},
   };
   return all;
 }

@@ -77,6 +77,27 @@ TrainSettings::Grid read_grid(const Node& node, const std::string& file) {
   return grid;
 }
 
+std::optional<TeamOptions> read_team(Reader& reader) {
+  constexpr std::size_t kMostWorkers = 4096;
+  const Node* const rule = reader.any("aggregate");
+  if (rule == nullptr) {
+    for (const char* const key : {"workers", "f", "topology", "byzantine", "attack"})
+      if (const Node* const node = reader.any(key))
+        reader.fail(*node, fmt::format("'{}' is for workers that train together; say by which rule "
+                                       "as 'aggregate'.",
+                                       key));
+    return std::nullopt;
+  }
+  TeamTexts texts;
+  texts.aggregate = reader.text("aggregate");
+  texts.workers = reader.whole("workers", {}, 1, kMostWorkers);
+  if (reader.any("f") != nullptr) texts.f = reader.whole("f", {}, 0, kMostWorkers);
+  texts.topology = reader.word("topology", {"sharded", "server"}, "sharded");
+  texts.byzantine = reader.whole("byzantine", 0, 0, kMostWorkers);
+  texts.attack = reader.text("attack", "");
+  return reader.located(*rule, [&] { return team_options(texts); });
+}
+
 // All rates of a method that were tried, in order.
 std::set<double> rates_tried(const std::vector<FinishedRun>& runs, const Method& method) {
   std::set<double> all;
@@ -109,6 +130,9 @@ std::string sweep_config(const TaskInfo& info, const TaskOptions& of, const std:
                {"methods", Json::array()},
                {"sweep", {{"rates", sweep.rates}, {"extend", sweep.extensions}}},
                {"tried", Json::array()}};
+  if (base.workers) {
+    for (const auto& [key, value] : json_of(*base.workers).items()) json[key] = value;
+  }
   for (const Method& method : sweep.methods) {
     json["methods"].push_back(method.word);
     json["tried"].push_back({{"method", method.line}, {"rates", rates_tried(runs, method)}});
@@ -155,6 +179,7 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
   }
   s.lr_schedule = lab::read_schedule(reader, "lr_schedule", {});
   s.tau_schedule = lab::read_schedule(reader, "tau_schedule", {});
+  s.workers = read_team(reader);
   s.seeds = reader.whole("seeds", 1, 1, 1000);
   s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
   s.epochs = reader.whole("epochs", 1, 1, kMany);
@@ -196,6 +221,7 @@ TrainingOptions base_of(const TrainSettings& settings) {
   base.per_tensor = settings.per_tensor;
   base.lr_schedule = settings.lr_schedule;
   base.tau_schedule = settings.tau_schedule;
+  base.workers = settings.workers;
   return base;
 }
 

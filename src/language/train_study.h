@@ -12,6 +12,9 @@
 //
 //     "lr_schedule": {"kind": "cosine", "value": 1, "factor": 0.1, "every": 1, "warmup": 0}
 //
+// With "workers": 8 and "aggregate": "nnm+median" as many workers train together, simulated in one
+// process; "f", "topology", "byzantine" and "attack" are as in team_options.h.
+//
 // With "sweep": {"rates": [0.1, 0.316], "extend": 6} in the place of `lr`, learning rates are tuned
 // as in runs.h, around the paper's where `rates` is empty; that is what config.json of a sweep is.
 // `data` and `tried` are written there for people and not read.
@@ -40,6 +43,7 @@ struct TrainSettings {
   std::uint64_t seed = 0;  // the first one
   bool per_tensor = false;
   Schedule lr_schedule = {}, tau_schedule = {};
+  std::optional<TeamOptions> workers;
   struct Grid {
     std::vector<double> rates;
     std::size_t extensions = 0;

@@ -8,6 +8,10 @@
 //   checkpoint.safetensors   model, optimiser, schedule and position; replaced in one step after
 //                    every evaluation, every so many steps, and every ten minutes
 //
+// Workers that train together (team.h) are simulated in one process, or are processes of their own,
+// of which one writes the folder; metrics.jsonl then has "blame", sums over the steps so far for
+// every worker, and "workers" lines where somebody is gone or has come.
+//
 // A run that goes on from its checkpoint gives the same bytes as one that was never stopped, but
 // for what depends on the clock.
 #pragma once
@@ -21,9 +25,13 @@
 #include <vector>
 
 #include "language/task.h"
+#include "language/team_options.h"
+#include "medgrad/dist/blame.h"
 #include "medgrad/optimize.h"
 
 namespace medgrad::language {
+
+class Team;
 
 struct TrainingOptions {
   std::string method;  // as in config.json: "vclip tau=0.1"
@@ -36,10 +44,16 @@ struct TrainingOptions {
   bool per_tensor = false;     // every tensor is a vector of its own, instead of all being one
   std::uint64_t seed = 0;      // of weights, dropout and shuffling
 
+  std::optional<TeamOptions> workers = {};  // that train together; nothing: one alone
+  // Those that this process is one of; none: all are simulated here. Used, not owned.
+  Team* team = nullptr;
+
   std::filesystem::path folder;  // empty: nothing is written
   bool resume = false;
   std::size_t checkpoint_every = 100;  // steps
   std::size_t log_every = 10;          // steps
+  // Sentences about what happens to workers.
+  std::function<void(const std::string&)> tell = {};
 };
 
 // How a run did after an epoch (0: before training).
@@ -71,6 +85,8 @@ struct TrainingResult {
   bool interrupted = false;      // `stop` was set; where there is a folder, it has a checkpoint
   double seconds = 0;            // of the run, those before it was resumed included
   double tokens_per_second = 0;  // in the training steps of this call
+  bool leads = true;             // this process wrote the files of the run
+  dist::Blame blame = {};        // where workers train together
 };
 
 // Runs to the end, or until `stop` is set, which is looked at before every batch. `report` is

@@ -97,6 +97,11 @@ class WordTask final : public Task {
     return make_batch(corpus_.train, *train_, i);
   }
 
+  std::optional<libtorch::Batch> flipped(libtorch::Batch batch) const override {
+    batch.targets = static_cast<std::int64_t>(corpus_.vocabulary.size()) - 1 - batch.targets;
+    return batch;
+  }
+
   Scores evaluate(libtorch::Model& model, const Progress& done) const override {
     const ::torch::NoGradGuard no_grad;
     const bool was_training = model.is_training();

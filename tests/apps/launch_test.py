@@ -96,9 +96,15 @@ class LaunchTest(CommandTest):
         self.bad(r"-n is 5000; it must be at most 4096", "launch", "-n", "5000", "--", "true")
         self.bad(r"nothing to start", "launch", "-n", "2")
         self.bad(r"--quorum is 3; it must be at most 2", "launch", "-n", "2", "--quorum", "3", "--", "true")
-        done = self.launch("-n", 1, "--", "/nowhere/nothing")
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(self.log(0), "No such file or directory")
+        for program, why in (("/nowhere/nothing", "No such file or directory"), ("no-such-program", "No such file or directory"),
+                             (self.file("text", "no program"), "Permission denied")):
+            done = self.launch("-n", 3, "--", program)
+            self.assertEqual((done.returncode, done.stderr.decode()), (2, f"medgrad: {program} cannot be started: {why}.\n"))
+
+    def test_one_that_stands_still_is_not_waited_for(self):
+        done = self.launch("-n", 2, "--", "sh", "-c", "if test $RANK = 1; then kill -STOP $$; fi")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr.decode(), r"^Worker 1 was ended by signal 9 \(Killed\); 0 others are left\.\n$")
 
 
 if __name__ == "__main__":

@@ -54,11 +54,11 @@ struct Parts {
       libtorch::make_optimizer(parse_method("vclip").gradient, model->parameters(), 0.1);
   libtorch::Scheduler scheduler{*optimizer, {}};
 
-  void save(const fs::path& file, const Json& config, const Position& position = {}) const {
-    save_checkpoint(file, config, position, *model, *optimizer, scheduler);
+  void save(const fs::path& file, const Json& config, const Position& position = {}) {
+    save_checkpoint(file, config, position, {*model, *optimizer, scheduler});
   }
   Position load(const fs::path& file, const Json& config) {
-    return load_checkpoint(file, config, *model, *optimizer, scheduler);
+    return load_checkpoint(file, config, {*model, *optimizer, scheduler});
   }
 };
 
@@ -210,9 +210,10 @@ TEST(Checkpoint, OfAnotherModel) {
   const auto net = std::make_shared<::torch::nn::Linear>(2, 1);
   libtorch::MedianSGD optimizer((*net)->parameters(), libtorch::MedianSGDOptions(0.1));
   libtorch::Scheduler scheduler(optimizer, {});
-  EXPECT_EQ(
-      message_of([&] { return load_checkpoint(file, kConfig, **net, optimizer, scheduler).step; }),
-      file.string() + " belongs to another model.");
+  EXPECT_EQ(message_of([&] {
+              return load_checkpoint(file, kConfig, {**net, optimizer, scheduler}).step;
+            }),
+            file.string() + " belongs to another model.");
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST(Task, EveryOneHasItsParts) {
     const TaskParts& parts = parts_of(info.name);
     EXPECT_EQ(parts.task, info.name);
     EXPECT_FALSE(info.validation.empty());
-    EXPECT_FALSE(info.statements.empty());
+    EXPECT_EQ(info.statements.empty(), info.name == "logistic") << "the paper has it not";
     if (!parts.data_set.empty()) {
       EXPECT_EQ(text::data_set(parts.data_set).name, parts.data_set);
     }

@@ -1,14 +1,19 @@
 // medgrad launch -n N -- COMMAND…: many workers on this machine.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include "base/text.h"
 #include "medgrad/error.h"
+#include "status_line.h"
 #include "stop.h"
 #include "torch/commands.h"
 #include "torch/dist/launcher.h"
+#include "torch/launched.h"
 
 namespace medgrad::app {
 namespace {
@@ -23,7 +28,9 @@ class Launch final : public Command {
            "meet).\nWorkers of one machine meet at a file that only their user can read; with "
            "--host at a port of\nthis machine, where workers of other hosts can join that show the "
            "run's token\n(MEDGRAD_TOKEN, or MEDGRAD_TOKEN_FILE). Nothing between hosts is "
-           "encrypted.\n";
+           "encrypted.\n\nmedgrad launch -n 4 -- train … --aggregate RULE trains a model together; "
+           "what it "
+           "prints is\nwhat train prints with --workers 4.\n";
   }
   void declare(Options& options) override {
     options.value("-n", workers_, "N", "how many workers");
@@ -52,13 +59,55 @@ class Launch final : public Command {
           "there is nothing to start; a program comes after --, as in medgrad launch -n 4 "
           "-- ./train.");
     options.command = command_;
+    if (command_.front() == "train") be_train(options.command);
     options.folder = logs_.empty() ? "logs" : logs_;
+    const Noted noted(options.folder);
+    StatusLine line(common);
+    options.watch = [&] {
+      if (!line.on_terminal() || !line.due()) return;
+      if (const std::string text = noted.status(); !text.empty()) line.write(text);
+    };
     libtorch::launch(options, stop_requested(), [&](const std::string& sentence) {
-      if (!common.quiet) std::cerr << sentence << "\n";
+      if (!common.quiet) std::cerr << (line.on_terminal() ? "\r\033[K" : "") << sentence << "\n";
     });
+    std::cout << noted.results();
   }
 
  private:
+  // What its workers leave for the launcher, until it is gone.
+  class Noted {
+   public:
+    explicit Noted(std::filesystem::path folder) : folder_(std::move(folder)) { remove(); }
+    ~Noted() { remove(); }
+    Noted(const Noted&) = delete;
+    Noted& operator=(const Noted&) = delete;
+    [[nodiscard]] std::string status() const { return read(kStatusFile); }
+    [[nodiscard]] std::string results() const { return read(kResultsFile); }
+
+   private:
+    [[nodiscard]] std::string read(const char* name) const {
+      std::ifstream in(folder_ / name);
+      return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    }
+    void remove() const {
+      std::error_code ignored;
+      for (const char* const name : {kStatusFile, kResultsFile})
+        std::filesystem::remove(folder_ / name, ignored);
+    }
+    std::filesystem::path folder_;
+  };
+
+  // The command of this program.
+  static void be_train(std::vector<std::string>& command) {
+    const bool together = std::ranges::any_of(
+        command, [](const std::string& word) { return word.starts_with("--aggregate"); });
+    if (!together)
+      throw Error(
+          "workers that train together need a rule; choose one with train … --aggregate RULE (mean "
+          "is the plain average).");
+    command.insert(command.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
+  }
+
   static int number_of(std::string_view option, const std::string& text, std::uint64_t least,
                        int most) {
     const std::uint64_t value = to_whole_number(option, text, least);

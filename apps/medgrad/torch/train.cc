@@ -2,20 +2,28 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
+#include <sstream>
+#include <thread>
 
 #include "base/text.h"
+#include "language/crew_team.h"
 #include "language/method.h"
 #include "language/training.h"
 #include "medgrad/error.h"
+#include "status_line.h"
 #include "stop.h"
 #include "text.h"
 #include "torch/commands.h"
+#include "torch/launched.h"
 #include "torch/progress.h"
 #include "torch/task_choice.h"
+#include "torch/workers_choice.h"
 
 namespace medgrad::app {
 namespace {
@@ -28,7 +36,8 @@ class Train final : public Command {
   std::string details() const override {
     return task_.help() +
            "\nA method is NAME or NAME:parameter=number:…, as in vclip:tau=0.1 or vclip:tau=auto; "
-           "medgrad list\noptimizers shows all of them.\n";
+           "medgrad list\noptimizers shows all of them.\n" +
+           WorkersChoice::help();
   }
   void declare(Options& options) override {
     task_.declare(options);
@@ -40,6 +49,7 @@ class Train final : public Command {
     run_.declare(options, "1");
     options.value("--out", out_, "DIR", "folder of the run (default: runs/TASK-METHOD)");
     options.flag("--resume", resume_, "continue the run in that folder");
+    workers_.declare(options);
   }
 
   void run(const Common& common) override {
@@ -52,12 +62,24 @@ class Train final : public Command {
     options.resume = resume_;
     options.seed = common.seed.empty() ? 0 : to_whole_number("--seed", common.seed, 0);
     run_.put(options);
-    const std::unique_ptr<language::Task> task = task_.open(common);
+    // Where this process is one of many, it has the others beside it.
+    const auto world = workers_.given() ? libtorch::world_from_environment() : std::nullopt;
+    options.workers = workers_.read(world ? static_cast<std::size_t>(world->workers) : 0);
+    if (world && world->worker >= world->workers)
+      throw Error(fmt::format("The variable RANK is {}; it must be below WORLD_SIZE, {}.",
+                              world->worker, world->workers));
+    Common shared = common;
+    if (world && shared.threads == 0) shared.threads = threads_of_one();
+    const std::unique_ptr<language::Task> task = task_.open(shared);
     options.lr = rate(*task, method);
     std::string place = method.word;
     for (char& c : place) c = c == ':' || c == '=' ? '-' : c;
     options.folder = out_.empty() ? fmt::format("runs/{}-{}", task_.name(), place) : out_;
     if (!common.quiet) std::cerr << task->description() << "\n";
+    options.tell = [&](const std::string& sentence) { warn(common, sentence); };
+    const std::unique_ptr<language::Team> team =
+        world ? language::make_crew_team(*options.workers, *world) : nullptr;
+    options.team = team.get();
     language::TrainingResult result;
     {
       StepBar bar(common);
@@ -72,7 +94,11 @@ class Train final : public Command {
           },
           &stop_requested());
     }
-    print(result, options);
+    if (result.leads) {
+      const std::string text = text_of(result, options);
+      std::cout << text;
+      if (team != nullptr && !launch_folder().empty()) leave(launch_folder(), kResultsFile, text);
+    }
     if (result.interrupted) throw std::runtime_error("stopped; rerun with --resume to continue.");
   }
 
@@ -90,31 +116,45 @@ class Train final : public Command {
         fmt::format("the paper has no learning rate for {}; give one with --lr.", method.word));
   }
 
-  static void print(const language::TrainingResult& result,
-                    const language::TrainingOptions& options) {
+  // Workers of one machine share its cores.
+  static unsigned threads_of_one() {
+    const char* const text = std::getenv("LOCAL_WORLD_SIZE");
+    const int beside = text == nullptr ? 1 : std::max(1, std::atoi(text));
+    return std::max(1U, std::thread::hardware_concurrency() / static_cast<unsigned>(beside));
+  }
+
+  static std::string text_of(const language::TrainingResult& result,
+                             const language::TrainingOptions& options) {
+    std::ostringstream out;
     bool first = true;
     for (const language::Evaluation& one : result.evaluations) {
       if (first) {
-        std::cout << "epoch,step";
-        for (const auto& [name, value] : one.scores) std::cout << "," << name;
-        std::cout << "\n";
+        out << "epoch,step";
+        for (const auto& [name, value] : one.scores) out << "," << name;
+        out << "\n";
         first = false;
       }
-      std::cout << one.epoch << "," << one.step;
-      for (const auto& [name, value] : one.scores) std::cout << "," << number(value);
-      std::cout << "\n";
+      out << one.epoch << "," << one.step;
+      for (const auto& [name, value] : one.scores) out << "," << number(value);
+      out << "\n";
     }
-    if (result.diverged) std::cout << "# diverged after " << result.steps << " steps\n";
+    if (options.workers) put_blame(out, result.blame);
+    if (result.diverged) out << "# diverged after " << result.steps << " steps\n";
     const bool idle = result.steps == result.first_step && !result.diverged && !result.interrupted;
-    std::cout << "# " << (idle ? "the run was finished already: " : "") << result.steps
-              << " steps, ";
-    if (result.tokens_per_second > 0)
-      std::cout << std::lround(result.tokens_per_second) << " tokens/s, ";
-    std::cout << duration(result.seconds) << "; run: " << options.folder.string() << "\n";
+    out << "# " << (idle ? "the run was finished already: " : "") << result.steps << " steps, ";
+    if (result.tokens_per_second > 0) out << std::lround(result.tokens_per_second) << " tokens/s, ";
+    out << duration(result.seconds) << "; run: " << options.folder.string() << "\n";
+    return out.str();
+  }
+
+  static void put_blame(std::ostream& out, const dist::Blame& blame) {
+    std::istringstream table(blame.text());
+    for (std::string line; std::getline(table, line);) out << "# " << line << "\n";
   }
 
   TaskChoice task_;
   RunChoice run_;
+  WorkersChoice workers_;
   std::string method_ = "vclip", lr_, out_;
   std::array<std::pair<std::string, std::string>, 4> given_{
       {{"tau", ""}, {"theta", ""}, {"level", ""}, {"rate", ""}}};

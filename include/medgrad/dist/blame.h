@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "medgrad/dist/aggregate.h"
@@ -34,6 +35,9 @@ struct Blamed {
 // Workers are told apart by numbers of their own, which they keep when others come and go.
 class Blame {
  public:
+  Blame() = default;
+  // Goes on from there: what records() gave.
+  explicit Blame(std::vector<Record> records) : records_(std::move(records)) {}
   // One step: a report for each of these workers.
   void add(std::span<const int> workers, std::span<const WorkerReport> reports);
   // Workers 0, 1, ….
@@ -41,8 +45,9 @@ class Blame {
 
   [[nodiscard]] const std::vector<Record>& records() const { return records_; }
   // Suspicious is who sent what is not finite or was damaged, whose vectors are on average more
-  // than three times as far from the results as those of half of the workers, and who was used in
-  // less than half of the steps where most others were in more.
+  // than three times as far from the results as those of half of the workers, who was used in less
+  // than half of the steps where most others were in more, and who was away while others took
+  // steps.
   [[nodiscard]] std::vector<Blamed> table() const;
   // As text, with a line for each worker.
   [[nodiscard]] std::string text() const;

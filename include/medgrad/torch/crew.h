@@ -42,6 +42,12 @@ class BelowQuorum : public Error {
   using Error::Error;
 };
 
+// The run was over before this worker was let in (again), or nobody is left who could do it.
+class RunEnded : public Error {
+ public:
+  using Error::Error;
+};
+
 class Crew {
  public:
   // `worker` is this one's number; at first workers 0 … expected-1 are waited for.
@@ -49,9 +55,12 @@ class Crew {
 
   // The next group: without those who are gone, with those who have knocked. Every member calls it,
   // after the last group was lost or because somebody knocked. A worker that is not let in at once,
-  // as it is new or too late, knocks and waits. Throws BelowQuorum, and Error where the token is
-  // wrong.
+  // as it is new or too late, knocks and waits. Throws BelowQuorum and RunEnded, and Error where
+  // the token is wrong.
   [[nodiscard]] std::unique_ptr<dist::Communicator> form();
+
+  // The run is over: whoever wants to be let in, now or later, is told so.
+  void finish();
 
   // Those in the group, by number, in the order of their ranks.
   [[nodiscard]] const std::vector<int>& members() const { return members_; }
@@ -65,6 +74,7 @@ class Crew {
   [[nodiscard]] std::vector<int> decide(std::uint64_t epoch, bool member);
   [[nodiscard]] std::vector<int> expected();
   void check_token();
+  void check_that_it_goes_on(std::uint64_t epoch, bool member);
 
   c10::intrusive_ptr<c10d::Store> store_;
   int worker_;

@@ -47,6 +47,8 @@ std::string knock_key(std::uint64_t k) { return fmt::format("knock/{}", k); }
 std::string gone_key(int worker) { return fmt::format("gone/{}", worker); }
 std::string members_key(std::uint64_t epoch) { return fmt::format("epoch{}/members", epoch); }
 
+const std::string kFinished = "finished";
+
 // c10d's exceptions about a store that is gone, as a sentence.
 template <class Ask>
 auto ask(const Ask& question) {
@@ -113,6 +115,22 @@ std::vector<int> Crew::expected() {
   return {all.begin(), all.end()};
 }
 
+void Crew::finish() {
+  ask([&] {
+    store_->set(kFinished, bytes_of("1"));
+    return 0;
+  });
+}
+
+// One that is not a member waits for those who are; those of the last epoch may all be dead.
+void Crew::check_that_it_goes_on(std::uint64_t epoch, bool member) {
+  if (store_->check({kFinished})) throw RunEnded("The run has ended without this worker.");
+  if (member || epoch < 2 || !store_->check({members_key(epoch - 1)})) return;
+  for (const int worker : split(text_of(store_->get(members_key(epoch - 1)))))
+    if (worker == worker_ || !store_->check({gone_key(worker)})) return;
+  throw RunEnded("Nobody is left of the run that this worker wants to join.");
+}
+
 // Who is in the group of that epoch.
 std::vector<int> Crew::decide(std::uint64_t epoch, bool member) {
   store_->set(here_key(epoch, worker_), bytes_of("1"));
@@ -120,6 +138,7 @@ std::vector<int> Crew::decide(std::uint64_t epoch, bool member) {
   const std::vector<std::string> decided = {members_key(epoch)};
   const std::vector<int> all = member ? expected() : std::vector<int>();
   while (!store_->check(decided)) {
+    check_that_it_goes_on(epoch, member);
     if (member) {
       std::vector<int> here;
       std::size_t gone = 0;

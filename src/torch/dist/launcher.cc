@@ -73,7 +73,10 @@ class Launcher {
         until = Clock::now() + kPatience;
       }
       if (asked && Clock::now() > until) end_all(SIGKILL);
-      if (!collect(WNOHANG, asked)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (collect(WNOHANG | WUNTRACED | WCONTINUED, asked)) continue;
+      if (nobody_moves()) end_all(SIGKILL);
+      if (options_.watch) options_.watch();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     if (asked)
       throw std::runtime_error("stopped; what the workers said is in " + options_.folder.string() +
@@ -88,6 +91,7 @@ class Launcher {
   struct Child {
     pid_t process = 0;  // 0: not running
     int restarts = 0;
+    bool stopped = false;  // stands still
   };
 
   [[nodiscard]] std::size_t alive() const {
@@ -95,10 +99,22 @@ class Launcher {
                                                   [](const Child& c) { return c.process > 0; }));
   }
 
+  // Some have ended, and those that are left stand still: for ever, as far as can be seen.
+  [[nodiscard]] bool nobody_moves() const {
+    std::size_t running = 0, still = 0;
+    for (const Child& child : children_) {
+      running += child.process > 0 ? 1 : 0;
+      still += child.process > 0 && child.stopped ? 1 : 0;
+    }
+    return still == running && running < children_.size();
+  }
+
   void open_store() {
     const std::string token = options_.token.empty() ? random_token() : options_.token;
     set("MEDGRAD_TOKEN", token);
     set("WORLD_SIZE", std::to_string(options_.workers));
+    set("LOCAL_WORLD_SIZE", std::to_string(options_.workers));
+    set("MEDGRAD_LAUNCH", fs::absolute(options_.folder).string());
     set("OMP_WAIT_POLICY", "passive");
     if (options_.host.empty()) {
       // In a file that nobody else may read; nothing listens anywhere.
@@ -153,6 +169,10 @@ class Launcher {
       return all;
     };
     const std::vector<char*> argv = pointers(options_.command), envp = pointers(environment);
+    // Where the program cannot be started, the child says why; else this is closed by exec.
+    int why[2];
+    if (::pipe2(why, O_CLOEXEC) != 0)
+      throw std::system_error(errno, std::generic_category(), "pipe");
     const pid_t parent = ::getpid();
     child.process = ::fork();
     if (child.process < 0) throw std::system_error(errno, std::generic_category(), "fork");
@@ -163,11 +183,21 @@ class Launcher {
       ::dup2(out, STDOUT_FILENO);
       ::dup2(out, STDERR_FILENO);
       ::execvpe(argv[0], argv.data(), envp.data());
-      const char* const why = std::strerror(errno);
-      (void)!::write(STDERR_FILENO, why, std::strlen(why));
+      const int failed = errno;
+      (void)!::write(why[1], &failed, sizeof failed);
       ::_exit(127);
     }
     ::close(out);
+    ::close(why[1]);
+    int failed = 0;
+    const bool started = ::read(why[0], &failed, sizeof failed) != sizeof failed;
+    ::close(why[0]);
+    if (started) return;
+    while (::waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    child.process = 0;
+    throw Error(fmt::format("{} cannot be started: {}.", options_.command.front(),
+                            std::generic_category().message(failed)));
   }
 
   void end_all(int signal) {
@@ -181,6 +211,8 @@ class Launcher {
     const pid_t process = ::waitpid(-1, &status, how);
     for (std::size_t i = 0; i < children_.size() && process > 0; ++i) {
       if (children_[i].process != process) continue;
+      children_[i].stopped = WIFSTOPPED(status);
+      if (WIFSTOPPED(status) || WIFCONTINUED(status)) continue;
       children_[i].process = 0;
       ended(static_cast<int>(i), status, asked);
     }

@@ -18,13 +18,15 @@ struct LaunchOptions {
   int quorum = 1;                    // so many have to finish
   int restarts = 0;                  // how often one that died is started again
   std::string token;                 // empty: one is made
+  std::function<void()> watch = {};  // called some times a second
 };
 
 // Runs until all children have ended. When `stop` is set they are asked to end (SIGTERM), and
-// killed after a minute. `tell` is called with a sentence for everything that happens to a child.
+// killed after a minute; so are those that stand still (SIGSTOP) where all others have ended, at
+// once. `tell` is called with a sentence for everything that happens to a child.
 // Throws std::runtime_error where it was stopped and where fewer than the quorum have finished
-// well, Error where the folder cannot be made, and std::system_error where nothing can be started
-// or written.
+// well, Error where the folder cannot be made or the program cannot be started, and
+// std::system_error where nothing can be started or written.
 void launch(const LaunchOptions& options, const std::atomic<bool>& stop,
             const std::function<void(const std::string&)>& tell);
 

@@ -15,8 +15,9 @@ namespace medgrad::libtorch {
 // the answer; a position outside the tokens does not count. All are int64.
 struct Batch {
   at::Tensor tokens, targets;
-  at::Tensor types;  // question answering: 0 question, 1 context; undefined: all 0
-  at::Tensor mask;   // question answering: 1 token, 0 padding; undefined: all tokens
+  at::Tensor types;        // question answering: 0 question, 1 context; undefined: all 0
+  at::Tensor mask;         // question answering: 1 token, 0 padding; undefined: all tokens
+  at::Tensor inputs = {};  // numbers in rows, for a model that reads those
 };
 
 // parameters(), train(bool), eval() and to(dtype) are nn::Module's.

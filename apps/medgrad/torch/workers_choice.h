@@ -1,0 +1,26 @@
+// The options that say how many workers train together, and how.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "command.h"
+#include "language/team_options.h"
+
+namespace medgrad::app {
+
+class WorkersChoice {
+ public:
+  void declare(Options& options);
+  [[nodiscard]] static std::string help();
+  [[nodiscard]] bool given() const { return !aggregate_.empty(); }
+  // Nothing where no rule was given. `world` is how many there are in processes of their own; 0:
+  // none, they are simulated here.
+  [[nodiscard]] std::optional<language::TeamOptions> read(std::size_t world) const;
+
+ private:
+  std::string workers_, aggregate_, f_, topology_ = "sharded", byzantine_, attack_, deadline_,
+                                        quorum_;
+};
+
+}  // namespace medgrad::app

@@ -1,0 +1,203 @@
+#include <fmt/core.h>
+
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "base/text.h"
+#include "language/flat_gradient.h"
+#include "language/run.h"
+#include "language/team.h"
+#include "medgrad/error.h"
+
+namespace medgrad::language {
+namespace {
+
+class JointRun final : public Run {
+ public:
+  JointRun(const Task& task, const TrainingOptions& options, const Report& report,
+           const std::atomic<bool>* stop)
+      : Run(task, options, report, stop), how_(*options.workers) {
+    make_team();
+  }
+
+ private:
+  void run() override {
+    if (!team_->has_others()) {
+      Run::run();
+    } else {
+      try {
+        come_together();
+        if (team_->joined_late()) log_members();
+        go_to_the_end();
+      } catch (const TooFew& few) {
+        throw std::runtime_error(ended_early(few));
+      }
+      team_->part();
+    }
+    result_.blame = team_->state.blame;
+  }
+
+  bool leads() const override { return team_->leads(); }
+  // A full disk is no reason for all to stop.
+  bool is_patient() const override { return team_->has_others(); }
+  // Others are told, and all stop after the same step.
+  bool stopped() const override { return team_->has_others() ? agreed_ : wants_to_stop(); }
+  void evaluation_was_stopped() override { agreed_ = true; }
+  Trainee trainee() override {
+    Trainee all = Run::trainee();
+    all.team = &team_->state;
+    return all;
+  }
+  void add_to_line(Json& line) const override {
+    line["blame"] = json_of(team_->state.blame.records());
+  }
+  std::size_t batches_of_step() const override { return mine_.size() * length_.accumulate; }
+
+  void make_team() {
+    if (length_.samples > 1)
+      throw Error("a method that looks at several gradients in a step cannot have workers.");
+    team_ = options_.team;
+    if (team_ == nullptr) {
+      simulated_ = make_simulated_team(how_);
+      team_ = simulated_.get();
+    }
+    if (flips() && !task_.flipped(task_.batch_in_order(0)))
+      throw Error(fmt::format("{} has no labels to flip; choose another attack than label-flip.",
+                              task_.info().name));
+    parameters_ = model_->parameters();
+    joint_.resize(dimension_of(parameters_));
+    for (const int worker : team_->here()) mine_.push_back({worker, joint_});
+  }
+
+  [[nodiscard]] bool flips() const { return how_.byzantine > 0 && needs_data(how_.attack); }
+
+  // Before the first step, and whenever somebody is gone or has come.
+  void come_together() {
+    while (true) {
+      try {
+        team_->gather();
+        if (team_->leads() && !has_state_) {
+          if (!team_->joined_late()) {
+            open_folder();
+            has_state_ = options_.resume;
+          } else if (folder_.has_checkpoint()) {  // nobody else may be left who knows
+            go_on_from(folder_.load(trainee()));
+            has_state_ = true;
+          }
+        }
+        team_->catch_up(
+            has_state_ ? std::optional<std::uint64_t>(position_.step) : std::nullopt,
+            [&] { return checkpoint_text(folder_.config(), at_present(), trainee()); },
+            [&](const std::string& text) {
+              go_on_from(
+                  read_checkpoint(text, "what the other workers do", folder_.config(), trainee()));
+            });
+        break;
+      } catch (const dist::Lost&) {
+        // Again, without whoever is gone.
+      }
+    }
+    has_state_ = true;
+    if (!leads()) {
+      folder_.leave();
+    } else if (!folder_.is_open()) {
+      folder_.take_over(position_.step);
+    }
+  }
+
+  // After somebody was lost or has come.
+  void come_together_again() {
+    const std::vector<int> before = team_->members();
+    come_together();
+    if (team_->members() != before) log_members();
+  }
+
+  void log_members() {
+    const std::vector<int> now = team_->members();
+    const Json line = {{"event", "workers"}, {"step", position_.step}, {"workers", now}};
+    log(line);
+    if (options_.tell && leads())
+      options_.tell(fmt::format("After step {}: {} together.", position_.step,
+                                counted(now.size(), "worker is", "workers are")));
+  }
+
+  // What is left of a run with too few workers.
+  [[nodiscard]] std::string ended_early(const TooFew& few) {
+    std::string sentence = few.what();
+    if (leads() && has_state_ && !options_.folder.empty()) {
+      if (!folder_.is_open()) folder_.take_over(position_.step);
+      save(true);
+      sentence += fmt::format(" The run is saved at step {}; rerun with --resume to continue.",
+                              position_.step);
+    }
+    team_->part();
+    return sentence;
+  }
+
+  bool step() override {
+    const std::size_t first = position_.batch, each = length_.accumulate;
+    for (Contribution& one : mine_) {
+      const auto worker = static_cast<std::size_t>(one.worker);
+      const auto begin = Clock::now();
+      if (!contribute(one, first + worker * each)) return false;
+      one.seconds = since(begin);
+    }
+    Joint joint;
+    try {
+      joint = team_->combine(position_.step, mine_, wants_to_stop(), joint_);
+    } catch (const dist::Lost& lost) {
+      if (!team_->has_others()) throw;
+      if (wants_to_stop()) {
+        agreed_ = true;
+        return false;
+      }
+      if (options_.tell) options_.tell(lost.what());
+      come_together_again();
+      return true;
+    }
+    put_gradient(joint_, parameters_);
+    const bool goes_on = advance(joint.loss, first + how_.workers * each);
+    agreed_ = team_->has_others() && joint.stop;
+    if (goes_on && joint.waits && !agreed_) come_together_again();
+    return goes_on;
+  }
+
+  // A worker's gradient: the mean over its batches. Dropout is a function of the number of the
+  // batch. False where the run was stopped.
+  bool contribute(Contribution& one, std::size_t batch) {
+    const bool lies = team_->lies(one.worker), counts = !lies || flips();
+    const std::uint64_t drawn =
+        (position_.step * how_.workers + static_cast<std::size_t>(one.worker)) * length_.accumulate;
+    double sum = 0;
+    model_->zero_grad(true);
+    for (std::size_t k = 0; k < length_.accumulate && counts; ++k) {
+      if (stopped()) return false;
+      model_->reseed(options_.seed, drawn + k);
+      sum += backward(batch + k, lies);
+    }
+    if (counts) copy_gradient(parameters_, one.gradient);
+    one.loss = lies ? std::numeric_limits<float>::quiet_NaN()
+                    : static_cast<float>(sum / static_cast<double>(length_.accumulate));
+    return true;
+  }
+
+  TeamOptions how_;
+  std::unique_ptr<Team> simulated_;
+  Team* team_ = nullptr;
+  std::vector<Contribution> mine_;  // of those that this process is
+  std::vector<at::Tensor> parameters_;
+  LargeVector<float> joint_;  // the gradient of all
+  bool has_state_ = false;    // it is part of a run
+  bool agreed_ = false;       // to stop
+};
+
+}  // namespace
+
+std::unique_ptr<Run> make_joint_run(const Task& task, const TrainingOptions& options,
+                                    const Report& report, const std::atomic<bool>* stop) {
+  return std::make_unique<JointRun>(task, options, report, stop);
+}
+
+}  // namespace medgrad::language

@@ -1,0 +1,174 @@
+"""medgrad train with workers: simulated in one process, and as processes that die, stall and come.
+
+Run by CTest as: workers_test.py MEDGRAD.
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from command import MEDGRAD, CommandTest, content, run
+
+TRAIN = ("train", "logistic", "--size", "small", "--batch", "16", "--method", "sgd-m", "--lr", "0.3", "--log-every", "5",
+         "--evaluation-limit", "4", "--threads", "1")
+
+
+def lines(*folder):
+    """metrics.jsonl without what depends on the clock."""
+    all_lines = [json.loads(line) for line in content(*folder, "metrics.jsonl").decode().splitlines()]
+    for line in all_lines:
+        line.pop("seconds", None)
+        for one in line.get("blame", []):
+            one.pop("seconds")
+    return all_lines
+
+
+def scores(output):
+    """What was printed, without times and the folder."""
+    found = [line.split() for line in output.decode().splitlines() if not re.match(r"# \d+ steps", line)]
+    return [words[:8] + words[9:] for words in found]  # the ninth of the table is seconds
+
+
+class WorkersTest(CommandTest):
+    def launch(self, count, *arguments, options=()):
+        return run("launch", "-n", count, "--logs", self.path("logs"), *options, "--", *TRAIN, *arguments)
+
+    def log(self, worker):
+        return content(self.path("logs", f"worker-{worker}.log")).decode()
+
+    def test_processes_give_the_bits_of_a_simulation(self):
+        for k, how in enumerate((("--aggregate", "nnm+median", "--byzantine", "1", "--attack", "alie"),
+                                 ("--aggregate", "centered-clipping", "--topology", "server"))):
+            steps = ("--steps", "20", *how)
+            simulated = self.good(*TRAIN, *steps, "--workers", "4", "--out", self.path(f"simulated{k}"))
+            done = self.launch(4, *steps, "--out", self.path(f"launched{k}"))
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual(lines(self.path(f"launched{k}")), lines(self.path(f"simulated{k}")))
+            self.assertEqual(content(self.path(f"launched{k}", "config.json")),
+                             content(self.path(f"simulated{k}", "config.json")))
+            self.assertEqual(scores(done.stdout), scores(simulated))
+            self.assertIn(b"# worker ", simulated)
+            self.assertEqual(sorted(os.listdir(self.path("logs"))), [f"worker-{r}.log" for r in range(4)])
+        # What processes began, a simulation can go on with.
+        resume = (*TRAIN, "--steps", "30", *how, "--workers", "4", "--resume", "--out")
+        self.good(*resume, self.path("launched1"))
+        self.good(*resume, self.path("simulated1"))
+        self.assertEqual(lines(self.path("launched1")), lines(self.path("simulated1")))
+
+    def test_torchruns_variables(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        arguments = [MEDGRAD, *TRAIN, "--steps", "10", "--aggregate", "median", "--out", self.path("run")]
+        workers = [subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    env=dict(os.environ, RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                                             MASTER_PORT=port)) for rank in range(2)]
+        said = [worker.communicate(timeout=120) for worker in workers]
+        self.assertEqual([worker.returncode for worker in workers], [0, 0], said)
+        self.good(*TRAIN, "--steps", "10", "--aggregate", "median", "--workers", "2", "--out", self.path("same"))
+        self.assertEqual(lines(self.path("run")), lines(self.path("same")))
+        self.assertEqual(said[1][0], b"", "one of them prints the results")
+
+    def start(self, count, *arguments, options=()):
+        launcher = subprocess.Popen([MEDGRAD, "launch", "-n", str(count), "--logs", self.path("logs"), *options, "--", *TRAIN,
+                                     *arguments, "--out", self.path("run")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(lambda: launcher.poll() is None and launcher.kill())
+        return launcher
+
+    def wait_for_step(self, step):
+        for _ in range(3000):
+            try:
+                if lines(self.path("run"))[-1]["step"] >= step:
+                    return
+            except (FileNotFoundError, IndexError, json.JSONDecodeError):
+                pass
+            time.sleep(0.02)
+        self.fail("nothing happens")
+
+    @staticmethod
+    def workers_of(launcher):
+        """By number."""
+        with open(f"/proc/{launcher.pid}/task/{launcher.pid}/children", encoding="ascii") as children:
+            found = {}
+            for child in children.read().split():
+                with open(f"/proc/{child}/environ", "rb") as environment:
+                    found[int(re.search(rb"\0RANK=(\d+)\0", b"\0" + environment.read())[1])] = int(child)
+        return found
+
+    def changes(self):
+        return [line["workers"] for line in lines(self.path("run")) if line["event"] == "workers"]
+
+    def test_a_death_and_one_that_comes_back(self):
+        launcher = self.start(4, "--steps", "1000000", "--aggregate", "median", "--deadline", "20")
+        self.wait_for_step(20)
+        workers = self.workers_of(launcher)
+        with open(f"/proc/{workers[0]}/environ", "rb") as file:
+            environment = dict(one.split(b"=", 1) for one in file.read().split(b"\0") if b"=" in one)
+        os.kill(workers[0], signal.SIGKILL)  # the one that writes
+        for _ in range(3000):
+            if self.changes():
+                break
+            time.sleep(0.02)
+        self.assertEqual(self.changes(), [[1, 2, 3]])
+        again = subprocess.Popen([MEDGRAD, *TRAIN, "--steps", "1000000", "--aggregate", "median", "--deadline", "20", "--out",
+                                  self.path("run")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        self.addCleanup(lambda: again.poll() is None and again.kill())
+        for _ in range(3000):
+            if len(self.changes()) > 1:
+                break
+            time.sleep(0.02)
+        self.assertEqual(self.changes(), [[1, 2, 3], [0, 1, 2, 3]])
+        self.wait_for_step(lines(self.path("run"))[-1]["step"] + 10)
+        launcher.send_signal(signal.SIGINT)
+        error = launcher.communicate(timeout=60)[1].decode()
+        out, _ = again.communicate(timeout=60)
+        self.assertRegex(error, r"Worker 0 was ended by signal 9 \(Killed\); 3 others are left\.\nmedgrad: stopped; ")
+        self.assertRegex(out.decode(), r"# +0 .*away in \d+ of \d+ steps\n# +1 .*  fine\n")
+        events = lines(self.path("run"))
+        steps = [line["step"] for line in events if line["event"] == "step"]
+        self.assertEqual(steps, list(range(5, steps[-1] + 1, 5)), "every line once")
+        evaluations = [line["training_loss"] for line in events if line["event"] == "evaluation"]
+        self.assertLess(evaluations[-1], 0.9 * evaluations[0])
+
+    def test_below_the_quorum_it_ends_with_a_checkpoint(self):
+        launcher = self.start(3, "--steps", "100000", "--aggregate", "mean", "--quorum", "3", "--deadline", "20")
+        self.wait_for_step(20)
+        os.kill(self.workers_of(launcher)[1], signal.SIGKILL)
+        _, error = launcher.communicate(timeout=120)
+        self.assertEqual(launcher.returncode, 1)
+        self.assertRegex(error.decode(), r"medgrad: 0 of 3 workers finished; see ")
+        self.assertRegex(self.log(0), r"medgrad: Only 2 workers are left; the run needs 3\. The run is saved at step \d+; rerun with --resume")
+        at = lines(self.path("run"))[-1]["step"]
+        done = self.launch(3, "--steps", str(at + 50), "--aggregate", "mean", "--resume", "--out", self.path("run"))
+        self.assertEqual(done.returncode, 0, self.log(0))
+        steps = [line["step"] for line in lines(self.path("run")) if line["event"] == "step"]
+        self.assertEqual(steps, list(range(5, at + 51, 5)))
+
+    def test_ctrl_c_saves(self):
+        launcher = self.start(2, "--steps", "100000", "--aggregate", "mean")
+        self.wait_for_step(10)
+        launcher.send_signal(signal.SIGINT)
+        self.assertRegex(launcher.communicate(timeout=60)[1].decode(), "medgrad: stopped; ")
+        self.assertTrue(os.path.exists(self.path("run", "checkpoint.safetensors")))
+        self.assertIn("stopped; rerun with --resume to continue.", self.log(0))
+
+    def test_mistakes(self):
+        self.bad("--aggregate is for several workers; simulate them with --workers N", *TRAIN, "--aggregate", "median")
+        self.bad("--workers is for workers that train together; say by which rule with --aggregate", *TRAIN, "--workers", "3")
+        self.bad("'medien' is not an aggregator. Did you mean 'median'", *TRAIN, "--aggregate", "medien", "--workers", "3")
+        self.bad("--attack is missing; it says what the liar sends, as in alie", *TRAIN, "--aggregate", "mean", "--workers", "3",
+                 "--byzantine", "1")
+        self.bad("--byzantine is 3; there are 3 workers, and at least one must be honest", *TRAIN, "--aggregate", "mean",
+                 "--workers", "3", "--byzantine", "3", "--attack", "nan")
+        self.bad("--deadline is 0; it must be from 0.1", *TRAIN, "--aggregate", "mean", "--workers", "3", "--deadline", "0")
+        self.bad("--quorum is 4; it must be at most 3", *TRAIN, "--aggregate", "mean", "--workers", "3", "--quorum", "4")
+        self.bad("workers that train together need a rule", "launch", "-n", "2", "--", *TRAIN)
+
+
+if __name__ == "__main__":
+    unittest.main()
