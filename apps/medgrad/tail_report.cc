@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/json.h"
+#include "lab/findings/tail_panels.h"
 #include "lab/report/figure.h"
 #include "lab/report/origin.h"
 #include "lab/report/report.h"
@@ -16,10 +19,6 @@
 
 namespace medgrad::app {
 namespace {
-
-constexpr double kZ95 = 1.959963984540054;
-constexpr std::size_t kFewest = 10;  // numbers that a point of a curve rests on
-constexpr double kDensity = 1.08;    // from one k to the next
 
 // The finite numbers around their median, in increasing order.
 std::vector<double> centred(std::span<const double> sample) {
@@ -31,82 +30,6 @@ std::vector<double> centred(std::span<const double> sample) {
   const double middle = x[(x.size() - 1) / 2] / 2 + x[x.size() / 2] / 2;
   for (double& v : x) v -= middle;
   return x;
-}
-
-std::vector<std::size_t> counts(std::size_t last) {
-  std::vector<std::size_t> k;
-  for (double at = kFewest; at < static_cast<double>(last); at = std::max(at + 1, at * kDensity))
-    k.push_back(static_cast<std::size_t>(at));
-  return k;
-}
-
-// 1 / mean of log(y_i / y_{k+1}) over the k largest, for all k.
-lab::Panel hill_plot(const std::vector<double>& y, const TailSummary& summary) {
-  lab::Panel panel{.id = "hill",
-                   .title = "Hill plot",
-                   .x = {"k, of the farthest numbers", true},
-                   .y = {"tail index"}};
-  lab::Series series{.name = "Hill's estimate with its 95 % interval", .key = "hill"};
-  double logs = 0;
-  std::size_t used = 0;
-  const std::size_t most = std::min(y.size() / 2, y.size() - 1);
-  for (const std::size_t k : counts(most)) {
-    for (; used < k; ++used) logs += std::log(y[used]);
-    const double mean = logs / static_cast<double>(k) - std::log(y[k]);
-    if (!(mean > 0) || !std::isfinite(mean)) continue;
-    const double alpha = 1 / mean, half = kZ95 * alpha / std::sqrt(static_cast<double>(k));
-    series.x.push_back(static_cast<double>(k));
-    series.y.push_back(alpha);
-    series.low.push_back(std::max(alpha - half, 0.0));
-    series.high.push_back(alpha + half);
-  }
-  panel.series.push_back(series);
-  if (summary.judged && std::isfinite(summary.judged->index) && !series.x.empty()) {
-    panel.series.push_back({.name = "tail index of the verdict",
-                            .key = "verdict",
-                            .style = lab::SeriesStyle::dashed,
-                            .x = {series.x.front(), series.x.back()},
-                            .y = {summary.judged->index, summary.judged->index}});
-  }
-  panel.note = "A power tail shows as a level stretch; below 2 the variance is infinite.";
-  return panel;
-}
-
-// Mean of y - u over the y above u, at u = the k-th largest.
-lab::Panel mean_excess(const std::vector<double>& y, const TailSummary& summary) {
-  lab::Panel panel{.id = "mean-excess",
-                   .title = "Mean excess over a threshold",
-                   .x = {"threshold, from the median", true},
-                   .y = {"mean excess", true}};
-  lab::Series series{.name = "of the sample", .key = "excess", .style = lab::SeriesStyle::points};
-  double sum = 0;
-  std::size_t used = 0;
-  for (const std::size_t k : counts(y.size() - 1)) {
-    for (; used < k; ++used) sum += y[used];
-    const double u = y[k], excess = sum / static_cast<double>(k) - u;
-    if (!(u > 0) || !(excess > 0) || !std::isfinite(excess)) continue;
-    series.x.push_back(u);
-    series.y.push_back(excess);
-  }
-  std::reverse(series.x.begin(), series.x.end());
-  std::reverse(series.y.begin(), series.y.end());
-  panel.series.push_back(series);
-  if (summary.judged && summary.judged->both) {
-    // Of a generalised Pareto law from the threshold on: (sigma + xi (u - threshold)) / (1 - xi).
-    const Peaks& p = *summary.judged->both;
-    lab::Series law{
-        .name = "generalised Pareto law", .key = "verdict", .style = lab::SeriesStyle::dashed};
-    for (const double u : series.x) {
-      const double excess = (p.pareto.sigma + p.pareto.xi * (u - p.threshold)) / (1 - p.pareto.xi);
-      if (u < p.threshold || !(excess > 0) || p.pareto.xi >= 1) continue;
-      law.x.push_back(u);
-      law.y.push_back(excess);
-    }
-    if (!law.x.empty()) panel.series.push_back(law);
-  }
-  panel.note =
-      "A power tail rises along a straight line, an exponential one is level, lighter tails fall.";
-  return panel;
 }
 
 // Both tails from the median on, on logarithmic axes.
@@ -161,8 +84,12 @@ void write_tail_report(const std::string& file, std::span<const double> sample, 
                      .title = fmt::format("Tails of {}", name),
                      .caption = fit.summary.verdict(),
                      .columns = 2};
-  figure.panels.push_back(hill_plot(y, fit.summary));
-  figure.panels.push_back(mean_excess(y, fit.summary));
+  const std::optional<TailVerdict>& judged = fit.summary.judged;
+  figure.panels.push_back(lab::hill_panel(y, judged ? std::optional(judged->index) : std::nullopt));
+  std::optional<lab::ParetoTail> law;
+  if (judged && judged->both)
+    law = {judged->both->threshold, judged->both->pareto.sigma, judged->both->pareto.xi};
+  figure.panels.push_back(lab::mean_excess_panel(y, law));
   if (fit.stable && fit.stable->parameters.alpha >= 0.1)
     figure.panels.push_back(quantile_plot(x, *fit.stable));
   Json summary = {{"experiment", "tails"},

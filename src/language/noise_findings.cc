@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "lab/findings/lookup.h"
+#include "lab/findings/tail_panels.h"
 #include "medgrad/error.h"
 #include "medgrad/rng.h"
 #include "medgrad/stable.h"
@@ -213,6 +217,14 @@ void add_noise_findings(Results& r, const libtorch::GradientNoise& noise, std::s
         "errors of gradients have a heavier upper tail than a Gaussian law" + where));
   }
   r.claims.push_back(component_claim(noise, where));
+  constexpr std::size_t kEnough = 40;  // for pictures of the tail
+  std::vector<double> far = noise.errors;
+  std::ranges::sort(far, std::greater<>());
+  if (far.size() >= kEnough) {
+    figure.panels.push_back(
+        lab::hill_panel(far, noise.norms ? std::optional(noise.norms->alpha) : std::nullopt));
+    figure.panels.push_back(lab::mean_excess_panel(far, {}));
+  }
   r.figures.push_back(std::move(figure));
 }
 

@@ -1,5 +1,5 @@
 // What the noise of gradients shows: a histogram of the errors |g_k - ∇|, their quantiles against
-// those of a Gaussian law, and whether their tails are heavier.
+// those of a Gaussian law, whether their tails are heavier, Hill plot and mean excess.
 #pragma once
 
 #include <cstddef>

@@ -60,6 +60,8 @@ class Run {
   bool advance(double loss, std::size_t next);
   // Adds the gradient of a batch's loss, and gives the loss.
   double backward(std::size_t i, bool flipped = false);
+  // Multiplies the gradient by what is asked for, where this step is one of the corrupted.
+  void corrupt();
   [[nodiscard]] bool wants_to_stop() const { return stop_ != nullptr && stop_->load(); }
   // Where the run is now, as a checkpoint has it.
   [[nodiscard]] const Position& at_present();

@@ -24,6 +24,10 @@ Json json_of(const TeamOptions& team) {
   return json;
 }
 
+Json json_of(const CorruptedSteps& corrupted) {
+  return {{"share", corrupted.share}, {"factor", corrupted.factor}};
+}
+
 RunLength length_of(const Task& task, const TrainingOptions& options) {
   RunLength length;
   length.samples = samples_of(options.gradient);
@@ -61,6 +65,7 @@ Json config_of(const Task& task, const TrainingOptions& options) {
                {"seed", options.seed}};
   if (options.lr_schedule.needs_length() || options.tau_schedule.needs_length())
     json["steps"] = length.total;
+  if (options.corrupted.share != 0) json["corrupted"] = json_of(options.corrupted);
   if (options.workers) json["workers"] = json_of(*options.workers);
   return json;
 }

@@ -98,6 +98,21 @@ std::optional<TeamOptions> read_team(Reader& reader) {
   return reader.located(*rule, [&] { return team_options(texts); });
 }
 
+CorruptedSteps read_corrupted(Reader& reader) {
+  CorruptedSteps made;
+  const Node* const node = reader.any("corrupted");
+  if (node == nullptr) return made;
+  if (const Node* const rule = reader.any("aggregate"))
+    reader.fail(*rule, "'corrupted' is for one that trains alone; workers have an 'attack'.");
+  Reader inner(*node, reader.file(), "'corrupted'");
+  made.share = inner.number("share");
+  made.factor = inner.number("factor", made.factor);
+  inner.finish();
+  if (!range::share.contains(made.share) || !std::isfinite(made.factor))
+    reader.fail(*node, "'share' must be from 0 to 1, and 'factor' finite.");
+  return made;
+}
+
 // All rates of a method that were tried, in order.
 std::set<double> rates_tried(const std::vector<FinishedRun>& runs, const Method& method) {
   std::set<double> all;
@@ -130,6 +145,7 @@ std::string sweep_config(const TaskInfo& info, const TaskOptions& of, const std:
                {"methods", Json::array()},
                {"sweep", {{"rates", sweep.rates}, {"extend", sweep.extensions}}},
                {"tried", Json::array()}};
+  if (base.corrupted.share != 0) json["corrupted"] = json_of(base.corrupted);
   if (base.workers) {
     for (const auto& [key, value] : json_of(*base.workers).items()) json[key] = value;
   }
@@ -180,6 +196,7 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
   s.lr_schedule = lab::read_schedule(reader, "lr_schedule", {});
   s.tau_schedule = lab::read_schedule(reader, "tau_schedule", {});
   s.workers = read_team(reader);
+  s.corrupted = read_corrupted(reader);
   s.seeds = reader.whole("seeds", 1, 1, 1000);
   s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
   s.epochs = reader.whole("epochs", 1, 1, kMany);
@@ -222,6 +239,7 @@ TrainingOptions base_of(const TrainSettings& settings) {
   base.lr_schedule = settings.lr_schedule;
   base.tau_schedule = settings.tau_schedule;
   base.workers = settings.workers;
+  base.corrupted = settings.corrupted;
   return base;
 }
 

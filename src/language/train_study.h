@@ -43,6 +43,7 @@ struct TrainSettings {
   std::uint64_t seed = 0;  // the first one
   bool per_tensor = false;
   Schedule lr_schedule = {}, tau_schedule = {};
+  CorruptedSteps corrupted = {};
   std::optional<TeamOptions> workers;
   struct Grid {
     std::vector<double> rates;

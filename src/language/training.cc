@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "language/run.h"
 #include "medgrad/error.h"
+#include "medgrad/rng.h"
 
 namespace medgrad::language {
 namespace {
@@ -34,6 +35,9 @@ StepInfo info_of(const std::vector<libtorch::ScopeReport>& scopes) {
   all.effective_beta = all.increment_norm > 0 ? 1 - moved / all.increment_norm : 0;
   return all;
 }
+
+// Of the random numbers that tell which steps are corrupted.
+constexpr std::uint64_t kCorruptedStream = 0xc0;
 
 constexpr double kRunningSteps = 50;
 constexpr double kSaveSeconds = 600;
@@ -176,6 +180,7 @@ bool Run::step() {
       }
       sum += backward(next++);
     }
+    corrupt();
     if (sampler != nullptr) sampler->observe();
   }
   return advance(sum / static_cast<double>(length_.samples * length_.accumulate), next);
@@ -200,6 +205,16 @@ bool Run::advance(double loss, std::size_t next) {
   if (epoch_ends) ++position_.epoch;
   unsaved_ = true;
   return true;
+}
+
+void Run::corrupt() {
+  if (options_.corrupted.share == 0) return;
+  double chance = 0;
+  Philox(options_.seed, kCorruptedStream).fill_uniform(std::span(&chance, 1), position_.step);
+  if (chance >= options_.corrupted.share) return;
+  const torch::NoGradGuard off;
+  for (at::Tensor& parameter : model_->parameters())
+    if (parameter.grad().defined()) parameter.mutable_grad().mul_(options_.corrupted.factor);
 }
 
 double Run::backward(std::size_t i, bool flipped) {

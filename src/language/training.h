@@ -33,6 +33,12 @@ namespace medgrad::language {
 
 class Team;
 
+// In a share of the steps, drawn at random, the gradient is multiplied by a factor.
+struct CorruptedSteps {
+  double share = 0;
+  double factor = -100;
+};
+
 struct TrainingOptions {
   std::string method;  // as in config.json: "vclip tau=0.1"
   GradientMethod gradient;
@@ -43,6 +49,7 @@ struct TrainingOptions {
   std::size_t accumulate = 0;  // backward passes per gradient; 0: the task's
   bool per_tensor = false;     // every tensor is a vector of its own, instead of all being one
   std::uint64_t seed = 0;      // of weights, dropout and shuffling
+  CorruptedSteps corrupted = {};
 
   std::optional<TeamOptions> workers = {};  // that train together; nothing: one alone
   // Those that this process is one of; none: all are simulated here. Used, not owned.

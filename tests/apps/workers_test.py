@@ -167,6 +167,8 @@ class WorkersTest(CommandTest):
                  "--workers", "3", "--byzantine", "3", "--attack", "nan")
         self.bad("--deadline is 0; it must be from 0.1", *TRAIN, "--aggregate", "mean", "--workers", "3", "--deadline", "0")
         self.bad("--quorum is 4; it must be at most 3", *TRAIN, "--aggregate", "mean", "--workers", "3", "--quorum", "4")
+        self.bad("--corrupted is for one that trains alone", *TRAIN, "--aggregate", "mean", "--workers", "3", "--corrupted", "0.1")
+        self.bad("--corrupted is 2; it must be from 0 to 1", *TRAIN, "--corrupted", "2")
         self.bad("workers that train together need a rule", "launch", "-n", "2", "--", *TRAIN)
 
 

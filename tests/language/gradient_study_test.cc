@@ -212,6 +212,9 @@ TEST(Findings, TailIndicesAreMetrics) {
   ASSERT_TRUE(noise.norms && noise.components.quantiles);
   EXPECT_EQ(value("tail_index_norms"), noise.norms->alpha);
   EXPECT_EQ(value("tail_index_norms_low"), noise.norms->interval.low);
+  ASSERT_EQ(r.figures.size(), 1U);
+  ASSERT_EQ(r.figures[0].panels.size(), 5U) << "with Hill plot and mean excess";
+  EXPECT_EQ(r.figures[0].panels[3].id, "hill");
   EXPECT_EQ(value("tail_index_norms_high"), noise.norms->interval.high);
   EXPECT_EQ(value("tail_index_components"), noise.components.quantiles->parameters.alpha);
   EXPECT_LE(value("tail_index_components_low"), value("tail_index_components"));

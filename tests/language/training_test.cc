@@ -81,6 +81,36 @@ TEST(Training, CountsStepsAndLeavesOutWhatMakesNone) {
   EXPECT_THROW(train(made_up(), options), Error);
 }
 
+// All steps times 2 is twice the learning rate, bit for bit; none is no change; a share of them is
+// something else, and goes on from a checkpoint as if it had never been stopped.
+TEST(Training, CorruptedSteps) {
+  TrainingOptions options = options_for("sgd", {});
+  options.lr = 0.01;
+  options.lr_schedule = {};
+  const auto losses = [](const TrainingOptions& of) {
+    std::vector<double> all;
+    for (const Evaluation& one : train(made_up(), of).evaluations)
+      all.push_back(score(one.scores, "training_loss"));
+    return all;
+  };
+  TrainingOptions half = options, some = options;
+  half.lr = options.lr / 2;
+  half.corrupted = {.share = 1, .factor = 2};
+  EXPECT_EQ(losses(half), losses(options));
+  some.corrupted.share = 0;
+  EXPECT_EQ(losses(some), losses(options));
+  some.corrupted = {.share = 0.5, .factor = 2};
+  const std::vector<double> whole = losses(some);
+  EXPECT_NE(whole, losses(options));
+  const TemporaryFolder folder;
+  some.folder = path_of(folder);
+  some.steps = 5;
+  (void)train(made_up(), some);
+  some.steps = 0;
+  some.resume = true;
+  EXPECT_EQ(losses(some).back(), whole.back());
+}
+
 // The mean of gradients of k batches is the gradient of their mean loss: accumulating is averaging.
 TEST(Training, LearnsSomething) {
   TrainingOptions options = options_for("adam", {});

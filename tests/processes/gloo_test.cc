@@ -84,9 +84,9 @@ TEST(Gloo, LosesWhoStalls) {
     EXPECT_EQ(read(children[2].said, &first, 1), 1);
     kill(children[1].process, SIGCONT);
   });
-  EXPECT_EQ(said[0], "ost");
-  EXPECT_EQ(said[2], "ost");
-  // It may have been stopped before its first aggregation.
+  // It may have been stopped while somebody still waited for all to be there.
+  for (const std::string& rest : {said[0], said[2]})
+    EXPECT_TRUE(rest == "ost" || rest.starts_with(" worker is gone or too late")) << rest;
   EXPECT_TRUE(said[1] == "lost" || said[1].starts_with("A worker is gone or too late")) << said[1];
 }
 

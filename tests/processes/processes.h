@@ -30,7 +30,7 @@ struct Child {
 using Meanwhile = std::function<void(const std::vector<Child>&, c10d::Store&)>;
 
 // What each of n children returned from body(store, rank); of one that threw the sentence, of one
-// that was killed "killed".
+// that was killed "killed", and of one that ended by another signal "signal N".
 inline std::vector<std::string> in_processes(
     int n, const std::function<std::string(const Store&, int)>& body,
     const Meanwhile& meanwhile = {}) {
@@ -82,7 +82,9 @@ inline std::vector<std::string> in_processes(
     close(child.said);
     int status = 0;
     waitpid(child.process, &status, 0);
-    said.push_back(WIFSIGNALED(status) ? "killed" : text);
+    if (WIFSIGNALED(status))
+      text = WTERMSIG(status) == SIGKILL ? "killed" : "signal " + std::to_string(WTERMSIG(status));
+    said.push_back(text);
   }
   return said;
 }

@@ -118,6 +118,11 @@ void RunChoice::declare(Options& options, const std::string& epochs) {
                 "factor of the schedules: 0.1 by default for step, 0 for cosine");
   options.value("--decay-every", decay_every_, "N",
                 "steps between drops of a step schedule (default 1000)");
+  options.value("--corrupted", corrupted_, "SHARE",
+                "multiply the gradient of this share of the steps, drawn at random, by "
+                "--corrupted-factor: how much does a method bear? (default 0)");
+  options.value("--corrupted-factor", corrupted_factor_, "C",
+                "what such a gradient is multiplied by (default -100)");
   options.value("--checkpoint-every", checkpoint_every_, "N",
                 "steps between checkpoints (default 100)");
   options.value("--log-every", log_every_, "N",
@@ -129,6 +134,13 @@ void RunChoice::put(language::TrainingOptions& options) const {
   options.steps = count("--steps", steps_, 1);
   options.accumulate = count("--accumulate", accumulate_, 1);
   options.per_tensor = per_tensor_;
+  if (!corrupted_.empty()) options.corrupted.share = to_number("--corrupted", corrupted_);
+  if (!corrupted_factor_.empty())
+    options.corrupted.factor = to_number("--corrupted-factor", corrupted_factor_);
+  if (!range::share.contains(options.corrupted.share))
+    throw Error(fmt::format("--corrupted is {}; it must be from 0 to 1.", corrupted_));
+  if (!std::isfinite(options.corrupted.factor))
+    throw Error(fmt::format("--corrupted-factor is {}; it must be finite.", corrupted_factor_));
   options.checkpoint_every = count("--checkpoint-every", checkpoint_every_, 1);
   options.log_every = count("--log-every", log_every_, 1);
   Shorthand shorthands[] = {{"--factor", "factor", factor_},

@@ -32,9 +32,9 @@ class RunChoice {
   void put(language::TrainingOptions& options) const;
 
  private:
-  std::string epochs_, steps_, accumulate_, schedule_ = "constant", warmup_,
-                                            tau_schedule_ = "constant", factor_, decay_every_,
-                                            checkpoint_every_ = "100", log_every_ = "10";
+  std::string epochs_, steps_, accumulate_,
+      schedule_ = "constant", warmup_, tau_schedule_ = "constant", factor_, decay_every_,
+      corrupted_, corrupted_factor_, checkpoint_every_ = "100", log_every_ = "10";
   bool per_tensor_ = false;
 };
 

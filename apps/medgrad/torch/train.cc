@@ -65,6 +65,8 @@ class Train final : public Command {
     // Where this process is one of many, it has the others beside it.
     const auto world = workers_.given() ? libtorch::world_from_environment() : std::nullopt;
     options.workers = workers_.read(world ? static_cast<std::size_t>(world->workers) : 0);
+    if (options.workers && options.corrupted.share != 0)
+      throw Error("--corrupted is for one that trains alone; workers that lie have an --attack.");
     if (world && world->worker >= world->workers)
       throw Error(fmt::format("The variable RANK is {}; it must be below WORLD_SIZE, {}.",
                               world->worker, world->workers));

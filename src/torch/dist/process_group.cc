@@ -2,6 +2,7 @@
 
 #include <ATen/ops/from_blob.h>
 #include <fmt/core.h>
+#include <signal.h>
 
 // libtorch has Gloo in any case; what its header needs is in a package of its own.
 #if __has_include(<gloo/rendezvous/store.h>)
@@ -20,6 +21,14 @@
 
 namespace medgrad::libtorch {
 namespace {
+
+// Ignores SIGPIPE, unless somebody handles it.
+[[maybe_unused]] void outlive_closed_sockets() {
+  struct sigaction present {};
+  if (sigaction(SIGPIPE, nullptr, &present) != 0 || present.sa_handler != SIG_DFL) return;
+  present.sa_handler = SIG_IGN;
+  (void)sigaction(SIGPIPE, &present, nullptr);
+}
 
 // c10d's exceptions are of many types, and their texts have backtraces.
 dist::Lost lost(const std::exception& error) {
@@ -95,6 +104,7 @@ c10::intrusive_ptr<c10d::ProcessGroup> gloo_group(const c10::intrusive_ptr<c10d:
                                                   const std::string& address) {
 #if __has_include(<gloo/rendezvous/store.h>)
   try {
+    outlive_closed_sockets();
     auto options = c10d::ProcessGroupGloo::Options::create(timeout);
     options->devices.push_back(address.empty()
                                    ? c10d::ProcessGroupGloo::createDefaultDevice()
