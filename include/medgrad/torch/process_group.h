@@ -18,9 +18,9 @@ namespace medgrad::libtorch {
 
 // A group of Gloo's that meets at `store`, over the network interface with this address: the
 // loopback for workers of one machine, empty for the one that the host's name stands for. After
-// `timeout` an exchange counts as lost. Throws dist::Lost where not all come in time. Gloo writes to
-// sockets whose other end may be gone: SIGPIPE, which would end the process, is ignored from here on
-// unless the program handles it itself.
+// `timeout` an exchange counts as lost. Throws dist::Lost where not all come in time. Gloo writes
+// to sockets whose other end may be gone: SIGPIPE, which would end the process, is ignored from
+// here on unless the program handles it itself.
 [[nodiscard]] c10::intrusive_ptr<c10d::ProcessGroup> gloo_group(
     const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
     std::chrono::milliseconds timeout, const std::string& address = "127.0.0.1");
