@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "hwy/highway.h"
+#include "kernels/mean.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
@@ -47,20 +48,28 @@ class DoubleSum {
   HWY_INLINE void add(V v) {
     for (std::size_t p = 0; p < kParts; ++p) sum_[p] = hn::Add(sum_[p], part(v, p));
   }
+  // The numbers at x.
+  HWY_INLINE void add_from(const T* x) {
+    const Wide d;
+    for (std::size_t p = 0; p < kParts; ++p)
+      sum_[p] = hn::Add(sum_[p], LoadAsDouble(d, x + p * hn::Lanes(d)));
+  }
   // times v, rounded to double first.
   HWY_INLINE void add_times(V times, V v) {
     for (std::size_t p = 0; p < kParts; ++p)
       sum_[p] = hn::Add(sum_[p], hn::Mul(part(times, p), part(v, p)));
   }
-  // Stores the sums divided by `count`; false if one is not finite.
-  HWY_INLINE bool store_mean(double count, T* HWY_RESTRICT out) const {
+  // Stores the means; false if a sum is not finite, as sums of doubles may be.
+  HWY_INLINE bool store_mean(const Divisor<T>& count, T* HWY_RESTRICT out) const {
     const Wide d;
-    auto alarm = hn::Zero(d);
-    for (std::size_t p = 0; p < kParts; ++p) {
-      alarm = hn::Add(alarm, hn::Mul(sum_[p], hn::Zero(d)));
-      StoreAs(hn::Div(sum_[p], hn::Set(d, count)), d, out + p * hn::Lanes(d));
+    if constexpr (std::is_same_v<T, float>) {
+      for (std::size_t p = 0; p < kParts; ++p)
+        StoreAs(hn::Mul(sum_[p], hn::Set(d, count.inverse)), d, out + p * hn::Lanes(d));
+      return true;
+    } else {
+      hn::StoreU(hn::Div(sum_[0], hn::Set(d, count.count)), d, out);
+      return hn::AllTrue(d, hn::Eq(hn::Mul(sum_[0], hn::Zero(d)), hn::Zero(d)));
     }
-    return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d)));
   }
 
  private:

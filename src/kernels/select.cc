@@ -296,7 +296,7 @@ void Select(const T* const* rows, std::size_t n, std::size_t count, std::size_t 
 // sum overflows.
 template <class D, class T, class V = hn::Vec<D>>
 HWY_INLINE bool TrimmedMeans(D d, const T* HWY_RESTRICT x, std::size_t n, std::size_t f, V first,
-                             V last, T* HWY_RESTRICT mean) {
+                             V last, const Divisor<T>& count, T* HWY_RESTRICT mean) {
   const hn::RebindToSigned<D> whole;
   DoubleSum<D> sum;
   auto within = hn::Zero(whole);
@@ -315,7 +315,7 @@ HWY_INLINE bool TrimmedMeans(D d, const T* HWY_RESTRICT x, std::size_t n, std::s
   }
   sum.add_times(at_first, first);
   sum.add_times(hn::Sub(rest, at_first), last);
-  const bool finite = sum.store_mean(static_cast<double>(n - 2 * f), mean);
+  const bool finite = sum.store_mean(count, mean);
   hn::StoreU(hn::IfThenElse(hn::Eq(first, last), first, hn::LoadU(d, mean)), d, mean);
   return finite;
 }
@@ -326,6 +326,7 @@ bool Trimmed(const T* const* rows, std::size_t n, std::size_t count, std::size_t
   const Tag<T> d;
   T* const tile = Aligned(room);
   T mean[Line<T>()];
+  const Divisor<T> kept(static_cast<double>(n - 2 * f));
   const auto from = hn::Set(d, static_cast<T>(f + 1)), to = hn::Set(d, static_cast<T>(n - f));
   for (std::size_t j = 0; j < count; j += Line<T>()) {
     FillTile(rows, n, j, count, tile);
@@ -334,7 +335,7 @@ bool Trimmed(const T* const* rows, std::size_t n, std::size_t count, std::size_t
       TakeSample(d, tile + part, n, sample);
       const auto first = SelectLanes(d, tile + part, n, from, sample);
       const auto last = SelectLanes(d, tile + part, n, to, sample);
-      if (!TrimmedMeans(d, tile + part, n, f, first, last, mean + part)) return false;
+      if (!TrimmedMeans(d, tile + part, n, f, first, last, kept, mean + part)) return false;
     }
     std::copy_n(mean, std::min(Line<T>(), count - j), out + j);
   }
@@ -345,7 +346,8 @@ bool Trimmed(const T* const* rows, std::size_t n, std::size_t count, std::size_t
 // is room for a vector of each row.
 template <class D, class T>
 HWY_INLINE void NearMeans(D d, const T* HWY_RESTRICT x, std::size_t n, std::size_t f,
-                          T* HWY_RESTRICT distances, T* HWY_RESTRICT mean, T* HWY_RESTRICT odd) {
+                          const Divisor<T>& count, T* HWY_RESTRICT distances, T* HWY_RESTRICT mean,
+                          T* HWY_RESTRICT odd) {
   const hn::RebindToSigned<D> whole;
   using V = hn::Vec<D>;
   V sample[kSample];
@@ -368,7 +370,7 @@ HWY_INLINE void NearMeans(D d, const T* HWY_RESTRICT x, std::size_t n, std::size
     sum.add(hn::IfThenElseZero(mask, hn::LoadU(d, x + i * Line<T>())));
     near = AddIf(whole, hn::RebindMask(whole, mask), near);
   }
-  (void)sum.store_mean(static_cast<double>(n - f), mean);
+  (void)sum.store_mean(count, mean);
   const auto good = hn::And(hn::Eq(hn::ConvertTo(d, near), kept), hn::IsFinite(hn::LoadU(d, mean)));
   hn::StoreU(hn::IfThenZeroElse(good, hn::Set(d, T{1})), d, odd);
 }
@@ -379,11 +381,12 @@ void Near(const T* const* rows, std::size_t n, std::size_t count, std::size_t f,
   const Tag<T> d;
   T* const tile = Aligned(room);
   T* const distances = Aligned(room + select_room<T>(n));
+  const Divisor<T> kept(static_cast<double>(n - f));
   T mean[Line<T>()], odd_ones[Line<T>()];
   for (std::size_t j = 0; j < count; j += Line<T>()) {
     FillTile(rows, n, j, count, tile);
     for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d))
-      NearMeans(d, tile + part, n, f, distances + part, mean + part, odd_ones + part);
+      NearMeans(d, tile + part, n, f, kept, distances + part, mean + part, odd_ones + part);
     const std::size_t width = std::min(Line<T>(), count - j);
     std::copy_n(mean, width, out + j);
     std::copy_n(odd_ones, width, odd + j);

@@ -4,12 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/simd.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/sorted.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/double-inl.h"
@@ -86,100 +88,189 @@ struct SortNetwork {
 template <std::size_t N>
 inline constexpr SortNetwork<N> kSortOf{};
 
-// Calls use(j) for the vectors of columns, sorted in the tile: a vector per rank. False if an entry
-// is not finite: 0 times the sum of a column is NaN then, and stays in the sum of those.
-template <std::size_t N, std::size_t kLeast, class T, class Use>
-bool SortVectors(const T* const* rows, std::size_t n, std::size_t begin, std::size_t count,
-                 T* HWY_RESTRICT tile, Use&& use) {
+// What is asked for: means of the middle entries, or, with `odd`, of those nearest to the median.
+template <class T>
+struct Wanted {
+  std::size_t n, f;
+  Divisor<T> count;
+  T *out, *odd;
+};
+// What came of it: is every sum finite, and every column settled by its distances?
+struct Outcome {
+  bool finite = true, settled = true;
+};
+
+// Of ranks i < f and i + n - f the one that is nearer to the middle; `odd` is 1 where both are
+// equally far.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void AddNearer(D d, const T* HWY_RESTRICT tile, const Wanted<T>& wanted, V middle,
+                          DoubleSum<D>& sum, V& odd) {
+  const std::size_t shift = (wanted.n - wanted.f) * hn::Lanes(d);
+  for (std::size_t i = 0; i < wanted.f; ++i) {
+    const auto low = hn::Load(d, tile + i * hn::Lanes(d));
+    const auto high = hn::Load(d, tile + i * hn::Lanes(d) + shift);
+    const auto below = hn::Sub(middle, low), above = hn::Sub(high, middle);
+    sum.add(hn::IfThenElse(hn::Lt(above, below), high, low));
+    const auto tie = hn::And(hn::Eq(above, below), hn::Lt(low, high));
+    odd = hn::IfThenElse(tie, hn::Set(d, T{1}), odd);
+  }
+}
+
+// Stores the mean, and with it whether the order of the rows or an overflow leaves it open.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void StoreNear(D d, const DoubleSum<D>& sum, const Wanted<T>& wanted, V odd,
+                          std::size_t j, Outcome& outcome) {
+  if (!sum.store_mean(wanted.count, wanted.out + j))
+    odd = hn::IfThenElse(hn::IsFinite(hn::LoadU(d, wanted.out + j)), odd, hn::Set(d, T{1}));
+  hn::StoreU(odd, d, wanted.odd + j);
+  outcome.settled = hn::AllTrue(d, hn::Eq(odd, hn::Zero(d))) && outcome.settled;
+}
+
+// Sums of the n columns at j, as an alarm: 0 times the sum of a column is NaN where an entry is not
+// finite, and stays in the sum of those.
+template <std::size_t N, std::size_t kLeast, class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void LoadAll(D d, const T* const* at, std::size_t n, std::size_t j, V fill,
+                        V* HWY_RESTRICT v, V& alarm) {
+  auto sum = hn::Zero(d);
+  for (std::size_t i = 0; i < N; ++i) {
+    if (i < kLeast || i < n) {
+      v[i] = hn::LoadU(d, at[i] + j);
+      sum = hn::Add(sum, v[i]);
+    } else {
+      v[i] = fill;
+    }
+  }
+  alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
+}
+
+// n rows, kLeast <= n <= N, sorted. Up to 16 of them stay in registers; those that are chosen by a
+// rank that is not known to the compiler are read from a tile. One function for both means, so that
+// each network is there once. False if an entry is not finite.
+template <std::size_t N, std::size_t kLeast, class T>
+bool SortedMeansOf(const T* const* rows, const Wanted<T>& wanted, std::size_t begin,
+                   std::size_t count, Outcome& outcome) {
   const Tag<T> d;
+  const std::size_t n = wanted.n, f = wanted.f, lanes = hn::Lanes(d);
   const auto inf = hn::Set(d, std::numeric_limits<T>::infinity());
-  auto alarm = hn::Zero(d);
+  const auto none = hn::Zero(d);
+  alignas(64) T tile[N * Line<T>()];
+  auto alarm = none;
   VisitVectors<N>(d, rows, n, begin, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
     hn::Vec<decltype(d)> v[N];
-    auto sum = hn::Zero(d);
-    for (std::size_t i = 0; i < N; ++i) {
-      if (i < kLeast || i < n) {
-        v[i] = hn::LoadU(d, at[i] + j);
-        sum = hn::Add(sum, v[i]);
-      } else {
-        v[i] = inf;
-      }
+    LoadAll<N, kLeast>(d, at, n, j, inf, v, alarm);
+    if constexpr (N <= 16) {
+      for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(at[i < n ? i : 0] + j + 2048 / sizeof(T));
     }
-    alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
     CompareAll<kSortOf<N>>(v);
-    for (std::size_t i = 0; i < N; ++i) hn::Store(v[i], d, tile + i * hn::Lanes(d));
-    use(j);
+    const bool near = wanted.odd != nullptr;
+    if (N > 16 || near)
+      for (std::size_t i = 0; i < N; ++i) hn::Store(v[i], d, tile + i * lanes);
+    DoubleSum<Tag<T>> sum;
+    auto odd = none;
+    if (near) {
+      const auto low = hn::Load(d, tile + (n - 1) / 2 * lanes);
+      const auto middle = n % 2 == 1 ? low : Midpoint(d, low, hn::Load(d, tile + n / 2 * lanes));
+      AddNearer(d, tile, wanted, middle, sum, odd);
+    }
+    if constexpr (N <= 16) {
+      for (std::size_t i = 0; i < N; ++i)
+        if (i >= f && i + f < n) sum.add(v[i]);
+    } else {
+      for (std::size_t i = f; i < n - f; ++i) sum.add_from(tile + i * lanes);
+    }
+    if (near) {
+      StoreNear(d, sum, wanted, odd, j, outcome);
+    } else {
+      outcome.finite = sum.store_mean(wanted.count, wanted.out + j) && outcome.finite;
+    }
+  });
+  return hn::AllTrue(d, hn::Eq(alarm, none));
+}
+
+// Trimmed means of n rows, kLeast <= n <= 2 H, 4 f <= n, for which two sorted halves a and b are
+// enough. The f smallest of all are the smaller ones of a_i and b_{f-1-i}, i < f: the larger ones
+// stay. So at the other end, and all between stay.
+template <std::size_t H, std::size_t kLeast, class T>
+bool HalvesMeansOf(const T* const* rows, const Wanted<T>& wanted, std::size_t begin,
+                   std::size_t count, Outcome& outcome) {
+  const Tag<T> d;
+  const std::size_t n = wanted.n, f = wanted.f, lanes = hn::Lanes(d);
+  const std::size_t of_b = n / 2, of_a = n - of_b;
+  const auto inf = hn::Set(d, std::numeric_limits<T>::infinity());
+  alignas(64) T tile[2 * H * Line<T>()];
+  const T *const a = tile, *const b = tile + H * lanes;
+  auto alarm = hn::Zero(d);
+  VisitVectors<2 * H>(d, rows, n, begin, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
+    for (std::size_t half = 0; half < 2; ++half) {
+      hn::Vec<decltype(d)> v[H];
+      LoadAll<H, kLeast / 2>(d, at + half * of_a, half == 0 ? of_a : of_b, j, inf, v, alarm);
+      CompareAll<kSortOf<H>>(v);
+      for (std::size_t i = 0; i < H; ++i) hn::Store(v[i], d, tile + (half * H + i) * lanes);
+    }
+    const auto of = [&](const T* x, std::size_t i) HWY_ATTR { return hn::Load(d, x + i * lanes); };
+    DoubleSum<Tag<T>> sum;
+    for (std::size_t i = 0; i < f; ++i) {
+      sum.add(hn::Max(of(a, i), of(b, f - 1 - i)));
+      sum.add(hn::Min(of(a, of_a - 1 - i), of(b, of_b - f + i)));
+    }
+    for (std::size_t i = f; i < of_a - f; ++i) sum.add_from(a + i * lanes);
+    for (std::size_t i = f; i < of_b - f; ++i) sum.add_from(b + i * lanes);
+    outcome.finite = sum.store_mean(wanted.count, wanted.out + j) && outcome.finite;
   });
   return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d)));
 }
-template <class T, class Use>
-bool SortAll(const T* const* rows, std::size_t n, std::size_t begin, std::size_t count, T* tile,
-             Use&& use) {
-  if (n <= 3) return SortVectors<3, 1>(rows, n, begin, count, tile, use);
-  if (n == 4) return SortVectors<4, 4>(rows, n, begin, count, tile, use);
-  if (n == 5) return SortVectors<5, 5>(rows, n, begin, count, tile, use);
-  if (n == 6) return SortVectors<6, 6>(rows, n, begin, count, tile, use);
-  if (n <= 8) return SortVectors<8, 7>(rows, n, begin, count, tile, use);
-  if (n <= 10) return SortVectors<10, 9>(rows, n, begin, count, tile, use);
-  if (n <= 12) return SortVectors<12, 11>(rows, n, begin, count, tile, use);
-  if (n <= 16) return SortVectors<16, 13>(rows, n, begin, count, tile, use);
-  if (n <= 24) return SortVectors<24, 17>(rows, n, begin, count, tile, use);
-  if (n <= 32) return SortVectors<32, 25>(rows, n, begin, count, tile, use);
-  if (n <= 48) return SortVectors<48, 33>(rows, n, begin, count, tile, use);
-  return SortVectors<64, 49>(rows, n, begin, count, tile, use);
+
+template <class T>
+bool HalvesMeans(const T* const* rows, const Wanted<T>& wanted, std::size_t begin,
+                 std::size_t count, Outcome& outcome) {
+  const std::size_t n = wanted.n;
+  if (n <= 20) return HalvesMeansOf<10, 17>(rows, wanted, begin, count, outcome);
+  if (n <= 24) return HalvesMeansOf<12, 21>(rows, wanted, begin, count, outcome);
+  if (n <= 28) return HalvesMeansOf<14, 25>(rows, wanted, begin, count, outcome);
+  if (n <= 32) return HalvesMeansOf<16, 29>(rows, wanted, begin, count, outcome);
+  if (n <= 40) return HalvesMeansOf<20, 33>(rows, wanted, begin, count, outcome);
+  if (n <= 48) return HalvesMeansOf<24, 41>(rows, wanted, begin, count, outcome);
+  return HalvesMeansOf<32, 49>(rows, wanted, begin, count, outcome);
 }
 
-// The mean of ranks [f, n - f) (from 0) of a sorted tile; false if a sum overflows.
 template <class T>
-HWY_INLINE bool TrimmedMean(const T* HWY_RESTRICT tile, std::size_t n, std::size_t f,
-                            T* HWY_RESTRICT mean) {
-  const Tag<T> d;
-  DoubleSum<decltype(d)> sum;
-  for (std::size_t i = f; i < n - f; ++i) sum.add(hn::Load(d, tile + i * hn::Lanes(d)));
-  return sum.store_mean(static_cast<double>(n - 2 * f), mean);
-}
-
-// Those n - f that are nearest to the median.
-template <class T>
-HWY_INLINE void NearMean(const T* HWY_RESTRICT tile, std::size_t n, std::size_t f,
-                         T* HWY_RESTRICT mean, T* HWY_RESTRICT odd) {
-  const Tag<T> d;
-  const auto rank = [&](std::size_t i) HWY_ATTR { return hn::Load(d, tile + i * hn::Lanes(d)); };
-  const auto middle = Midpoint(d, rank((n - 1) / 2), rank(n / 2)), one = hn::Set(d, T{1});
-  auto ties = hn::Zero(d);
-  DoubleSum<decltype(d)> sum;
-  for (std::size_t i = 0; i < f; ++i) {
-    const auto low = rank(i), high = rank(i + n - f);
-    const auto below = hn::Sub(middle, low), above = hn::Sub(high, middle);
-    sum.add(hn::IfThenElse(hn::Lt(above, below), high, low));
-    const auto tie = hn::And(hn::Eq(above, below), hn::Gt(below, hn::Zero(d)));
-    ties = hn::IfThenElse(tie, one, ties);
+bool AnyMeans(const T* const* rows, const Wanted<T>& wanted, std::size_t begin, std::size_t count,
+              Outcome& outcome) {
+  const std::size_t n = wanted.n;
+  // Sums of floats in double hardly depend on their order, those of doubles do.
+  if constexpr (std::is_same_v<T, float>) {
+    if (n > 16 && wanted.odd == nullptr && 4 * wanted.f <= n)
+      return HalvesMeans(rows, wanted, begin, count, outcome);
   }
-  for (std::size_t i = f; i < n - f; ++i) sum.add(rank(i));
-  (void)sum.store_mean(static_cast<double>(n - f), mean);
-  hn::StoreU(hn::IfThenElse(hn::IsFinite(hn::LoadU(d, mean)), ties, one), d, odd);
+  if (n <= 3) return SortedMeansOf<3, 1>(rows, wanted, begin, count, outcome);
+  if (n == 4) return SortedMeansOf<4, 4>(rows, wanted, begin, count, outcome);
+  if (n == 5) return SortedMeansOf<5, 5>(rows, wanted, begin, count, outcome);
+  if (n == 6) return SortedMeansOf<6, 6>(rows, wanted, begin, count, outcome);
+  if (n <= 8) return SortedMeansOf<8, 7>(rows, wanted, begin, count, outcome);
+  if (n <= 10) return SortedMeansOf<10, 9>(rows, wanted, begin, count, outcome);
+  if (n <= 12) return SortedMeansOf<12, 11>(rows, wanted, begin, count, outcome);
+  if (n <= 16) return SortedMeansOf<16, 13>(rows, wanted, begin, count, outcome);
+  if (n <= 20) return SortedMeansOf<20, 17>(rows, wanted, begin, count, outcome);
+  if (n <= 24) return SortedMeansOf<24, 21>(rows, wanted, begin, count, outcome);
+  if (n <= 32) return SortedMeansOf<32, 25>(rows, wanted, begin, count, outcome);
+  if (n <= 40) return SortedMeansOf<40, 33>(rows, wanted, begin, count, outcome);
+  if (n <= 48) return SortedMeansOf<48, 41>(rows, wanted, begin, count, outcome);
+  return SortedMeansOf<64, 49>(rows, wanted, begin, count, outcome);
 }
 
-// One function for both, so that each network is there once; `odd` is null for trimmed means.
 template <class T>
-bool SortedMeans(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-                 std::size_t f, T* out, T* odd) {
-  alignas(64) T tile[kSortedRows * Line<T>()];
+NearMeans SortedMeans(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                      std::size_t f, T* out, T* odd) {
   T few[Line<T>()], few_odd[Line<T>()];
-  const std::size_t count = end - begin;
+  const std::size_t count = end - begin, kept = odd == nullptr ? n - 2 * f : n - f;
   const bool is_few = count < hn::Lanes(Tag<T>());
-  T *const to = is_few ? few : out, *const odd_to = is_few ? few_odd : odd;
-  bool finite = true;
-  const bool entries = SortAll(rows, n, begin, count, tile, [&](std::size_t j) HWY_ATTR {
-    if (odd == nullptr) {
-      finite = TrimmedMean(tile, n, f, to + j) && finite;
-    } else {
-      NearMean(tile, n, f, to + j, odd_to + j);
-    }
-  });
+  const Wanted<T> wanted{n, f, Divisor<T>(static_cast<double>(kept)), is_few ? few : out,
+                         is_few && odd != nullptr ? few_odd : odd};
+  Outcome outcome;
+  const bool entries = AnyMeans(rows, wanted, begin, count, outcome);
   if (is_few) std::copy_n(few, count, out);
   if (is_few && odd != nullptr) std::copy_n(few_odd, count, odd);
-  return finite && entries;
+  return {entries && outcome.finite, outcome.settled};
 }
 
 void PaddedMediansF32(const float* const* rows, std::size_t n, std::size_t count, float* out) {
@@ -188,12 +279,12 @@ void PaddedMediansF32(const float* const* rows, std::size_t n, std::size_t count
 void PaddedMediansF64(const double* const* rows, std::size_t n, std::size_t count, double* out) {
   PaddedMedians(rows, n, count, out);
 }
-bool MeansF32(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-              std::size_t f, float* out, float* odd) {
+NearMeans MeansF32(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                   std::size_t f, float* out, float* odd) {
   return SortedMeans(rows, n, begin, end, f, out, odd);
 }
-bool MeansF64(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-              std::size_t f, double* out, double* odd) {
+NearMeans MeansF64(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                   std::size_t f, double* out, double* odd) {
   return SortedMeans(rows, n, begin, end, f, out, odd);
 }
 
@@ -221,23 +312,23 @@ template <>
 bool sorted_means(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
                   std::size_t f, float* out) {
   simd_ready();
-  return HWY_DYNAMIC_DISPATCH(MeansF32)(rows, n, begin, end, f, out, nullptr);
+  return HWY_DYNAMIC_DISPATCH(MeansF32)(rows, n, begin, end, f, out, nullptr).finite;
 }
 template <>
 bool sorted_means(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
                   std::size_t f, double* out) {
   simd_ready();
-  return HWY_DYNAMIC_DISPATCH(MeansF64)(rows, n, begin, end, f, out, nullptr);
+  return HWY_DYNAMIC_DISPATCH(MeansF64)(rows, n, begin, end, f, out, nullptr).finite;
 }
 template <>
-bool sorted_near_means(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-                       std::size_t f, float* out, float* odd) {
+NearMeans sorted_near_means(const float* const* rows, std::size_t n, std::size_t begin,
+                            std::size_t end, std::size_t f, float* out, float* odd) {
   simd_ready();
   return HWY_DYNAMIC_DISPATCH(MeansF32)(rows, n, begin, end, f, out, odd);
 }
 template <>
-bool sorted_near_means(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
-                       std::size_t f, double* out, double* odd) {
+NearMeans sorted_near_means(const double* const* rows, std::size_t n, std::size_t begin,
+                            std::size_t end, std::size_t f, double* out, double* odd) {
   simd_ready();
   return HWY_DYNAMIC_DISPATCH(MeansF64)(rows, n, begin, end, f, out, odd);
 }

@@ -16,9 +16,9 @@ template <class T>
 void sorted_medians(const T* const* rows, std::size_t n, std::size_t count, T* out);
 
 // out[j - begin] = the mean, in double, of what is left of column j, begin <= j < end, without its
-// f smallest and f largest entries, added up from the smallest to the largest; 2 f < n <=
-// kSortedRows. False if an entry is not finite or a sum overflows, and `out` is then of no use; it
-// may be a false alarm.
+// f smallest and f largest entries; 2 f < n <= kSortedRows. Doubles are added up from the smallest
+// to the largest, floats in an order that may depend on that of the rows. False if an entry is not
+// finite or a sum overflows, and `out` is then of no use; it may be a false alarm.
 template <class T>
 [[nodiscard]] bool sorted_means(const T* const* rows, std::size_t n, std::size_t begin,
                                 std::size_t end, std::size_t f, T* out);
@@ -26,10 +26,13 @@ template <class T>
 // The same of the n - f entries nearest to the median: of the f at either end, x_i and x_{i + n -
 // f} in sorted order, the nearer one, and then the middle ones. odd[j - begin] is not zero where
 // two of those are equally far, so that the order of the rows decides, or the sum overflows, and
-// that column of `out` is then of no use. False if an entry is not finite, and all is of no use, or
-// as a false alarm.
+// that column of `out` is then of no use.
+struct NearMeans {
+  bool finite;   // else an entry is not, and all is of no use; it may be a false alarm
+  bool settled;  // is `odd` zero everywhere?
+};
 template <class T>
-[[nodiscard]] bool sorted_near_means(const T* const* rows, std::size_t n, std::size_t begin,
-                                     std::size_t end, std::size_t f, T* out, T* odd);
+[[nodiscard]] NearMeans sorted_near_means(const T* const* rows, std::size_t n, std::size_t begin,
+                                          std::size_t end, std::size_t f, T* out, T* odd);
 
 }  // namespace medgrad::kernels

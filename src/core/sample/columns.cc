@@ -9,6 +9,7 @@
 
 #include "core/sample/estimators.h"
 #include "core/sample/line.h"
+#include "kernels/mean.h"
 #include "kernels/select.h"
 #include "kernels/sorted.h"
 
@@ -48,7 +49,7 @@ T mean_of(std::span<const T> values) {
     for (const T x : values) sum += static_cast<double>(x) / m;
     return clamp_to_finite(static_cast<T>(sum));
   }
-  return static_cast<T>(sum / m);
+  return kernels::Divisor<T>(m).mean(sum);
 }
 
 // One column, by sorting. With entries missing, no more is cut off than leaves the median.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/sample/input.h"
+#include "kernels/mean.h"
 #include "kernels/select.h"
 #include "kernels/sorted.h"
 #include "medgrad/rules.h"
@@ -44,7 +45,8 @@ T one_column(std::span<const T> values, std::size_t f, std::vector<T>& room) {
     sum += static_cast<double>(values[i]);
     shares += static_cast<double>(values[i]) / count;
   }
-  return clamp_to_finite(static_cast<T>(std::isfinite(sum) ? sum / count : shares));
+  return clamp_to_finite(std::isfinite(sum) ? kernels::Divisor<T>(count).mean(sum)
+                                            : static_cast<T>(shares));
 }
 
 // What the kernels leave: ties, where the order of the rows counts, and sums that overflow.
@@ -67,7 +69,8 @@ void near_block(Block<T>& block, std::size_t n, std::size_t f, T* out) {
   if (n > kernels::kMostCounted) {
     std::fill_n(odd, block.count(), T{1});
   } else if (n <= kernels::kSortedRows) {
-    (void)kernels::sorted_near_means<T>(block.rows(), n, 0, block.count(), f, out, odd);
+    if (kernels::sorted_near_means<T>(block.rows(), n, 0, block.count(), f, out, odd).settled)
+      return;
   } else {
     block.scratch().resize(2 * kernels::select_room<T>(n));
     kernels::near_columns<T>(block.rows(), n, block.count(), f, out, odd, block.scratch().data());
@@ -96,10 +99,11 @@ SampleInfo MeaMed::estimate(const Input<T>& in, std::span<T> result) const {
         in,
         [&](std::size_t begin, std::size_t end) {
           T odd[estimators::kDirectStep];
-          const bool finite =
+          const kernels::NearMeans means =
               kernels::sorted_near_means<T>(in.rows.data(), in.n, begin, end, f, &out[begin], odd);
-          if (finite) finish_odd<T>(in.rows.data(), in.n, begin, end - begin, f, odd, &out[begin]);
-          return finite;
+          if (means.finite && !means.settled)
+            finish_odd<T>(in.rows.data(), in.n, begin, end - begin, f, odd, &out[begin]);
+          return means.finite;
         },
         [&](Block<T>& block, std::size_t begin, std::size_t end) {
           block.load(begin, end);
