@@ -230,7 +230,10 @@ bool HalvesMeans(const T* const* rows, const Wanted<T>& wanted, std::size_t begi
   if (n <= 32) return HalvesMeansOf<16, 29>(rows, wanted, begin, count, outcome);
   if (n <= 40) return HalvesMeansOf<20, 33>(rows, wanted, begin, count, outcome);
   if (n <= 48) return HalvesMeansOf<24, 41>(rows, wanted, begin, count, outcome);
-  return HalvesMeansOf<32, 49>(rows, wanted, begin, count, outcome);
+  if (n <= 64) return HalvesMeansOf<32, 49>(rows, wanted, begin, count, outcome);
+  if (n <= 80) return HalvesMeansOf<40, 65>(rows, wanted, begin, count, outcome);
+  if (n <= 96) return HalvesMeansOf<48, 81>(rows, wanted, begin, count, outcome);
+  return HalvesMeansOf<64, 97>(rows, wanted, begin, count, outcome);
 }
 
 template <class T>
@@ -239,7 +242,7 @@ bool AnyMeans(const T* const* rows, const Wanted<T>& wanted, std::size_t begin, 
   const std::size_t n = wanted.n;
   // Sums of floats in double hardly depend on their order, those of doubles do.
   if constexpr (std::is_same_v<T, float>) {
-    if (n > 16 && wanted.odd == nullptr && 4 * wanted.f <= n)
+    if (n > 16 && wanted.odd == nullptr && halves_are_enough<T>(n, wanted.f))
       return HalvesMeans(rows, wanted, begin, count, outcome);
   }
   if (n <= 3) return SortedMeansOf<3, 1>(rows, wanted, begin, count, outcome);

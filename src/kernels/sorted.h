@@ -10,15 +10,23 @@ namespace medgrad::kernels {
 
 inline constexpr std::size_t kSortedRows = 64;
 
+// Two sorted halves are enough for a trimmed mean of more rows, where no more than a quarter is cut
+// off at either end.
+template <class T>
+[[nodiscard]] constexpr bool halves_are_enough(std::size_t n, std::size_t f) {
+  return sizeof(T) == 4 && n <= 2 * kSortedRows && 4 * f <= n;
+}
+
 // out[j] = the median of rows[i][j], j < count; even n: the midpoint of the two middle values.
 // Entries are finite, n <= kSortedRows.
 template <class T>
 void sorted_medians(const T* const* rows, std::size_t n, std::size_t count, T* out);
 
 // out[j - begin] = the mean, in double, of what is left of column j, begin <= j < end, without its
-// f smallest and f largest entries; 2 f < n <= kSortedRows. Doubles are added up from the smallest
-// to the largest, floats in an order that may depend on that of the rows. False if an entry is not
-// finite or a sum overflows, and `out` is then of no use; it may be a false alarm.
+// f smallest and f largest entries; 2 f < n <= kSortedRows, or halves_are_enough. Doubles are added
+// up from the smallest to the largest, floats in an order that may depend on that of the rows.
+// False if an entry is not finite or a sum overflows, and `out` is then of no use; it may be a
+// false alarm.
 template <class T>
 [[nodiscard]] bool sorted_means(const T* const* rows, std::size_t n, std::size_t begin,
                                 std::size_t end, std::size_t f, T* out);

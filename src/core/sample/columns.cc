@@ -77,7 +77,7 @@ void trim_missing(const Input<T>& input, std::size_t f, std::size_t begin, std::
 template <Real T>
 bool trim_block(Block<T>& block, std::size_t n, std::size_t f, T* out) {
   if (n > kernels::kMostCounted) return false;
-  if (n <= kernels::kSortedRows)
+  if (n <= kernels::kSortedRows || kernels::halves_are_enough<T>(n, f))
     return kernels::sorted_means<T>(block.rows(), n, 0, block.count(), f, out);
   std::vector<T>& tile = block.scratch();
   tile.resize(kernels::select_room<T>(n));
