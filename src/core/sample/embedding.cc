@@ -151,7 +151,36 @@ void set_units(Embedding& e, std::span<const double> sizes, const Scales& scales
   if (!scales.empty()) e.scales = bulk_scales(scales, e.exponent);
 }
 
+// Adds the points with the inner products of the Gram matrix.
+Embedding with_points(Embedding e, const GramMatrix& gram, const Scales& scales,
+                      std::span<const double> weights, double mu) {
+  const SmallVector<double, 16> lengths = lengths_of(gram, e.n);
+  e.k = unit_rows(gram, e.n, e.points);
+  for (std::size_t i = 0; i < e.n; ++i) {
+    for (std::size_t j = 0; j < e.k; ++j) e.points[i * e.k + j] *= lengths[i];
+  }
+  set_units(e, lengths, scales, weights, mu);
+  return e;
+}
+
 }  // namespace
+
+double threshold_of(double mu, const Embedding& e) {
+  return mu == 0 ? 0 : std::clamp(std::ldexp(mu, -e.exponent), 1e-300, 1e300);
+}
+
+Embedding measure_products(const GramMatrix& gram, std::span<const double> weights, double mu) {
+  Embedding e;
+  e.n = weights.size();
+  set_units(e, lengths_of(gram, e.n), {}, weights, mu);
+  return e;
+}
+
+Embedding embed_products(const GramMatrix& gram, std::span<const double> weights, double mu) {
+  Embedding e;
+  e.n = weights.size();
+  return with_points(std::move(e), gram, {}, weights, mu);
+}
 
 template <Real T>
 Measured measure_by_gram(const Input<T>& input, const T* centre, double mu) {
@@ -173,14 +202,7 @@ Measured measure_by_gram(const Input<T>& input, const T* centre, double mu) {
 
 template <Real T>
 Embedding embed_measured(const Input<T>& input, Measured&& m, double mu) {
-  Embedding e = std::move(m.e);
-  const SmallVector<double, 16> lengths = lengths_of(m.gram, e.n);
-  e.k = unit_rows(m.gram, e.n, e.points);
-  for (std::size_t i = 0; i < e.n; ++i) {
-    for (std::size_t j = 0; j < e.k; ++j) e.points[i * e.k + j] *= lengths[i];
-  }
-  set_units(e, lengths, m.scales, input.weights, mu);
-  return e;
+  return with_points(std::move(m.e), m.gram, m.scales, input.weights, mu);
 }
 
 template <Real T>

@@ -22,6 +22,16 @@ struct Embedding {
   Count seen;
 };
 
+// mu in units of the embedding; 0 stands for the geometric median, so it must not vanish.
+[[nodiscard]] double threshold_of(double mu, const Embedding& e);
+
+// Of points of which there is nothing but their inner products, as gram_matrix makes them, without
+// scales; all but the points.
+[[nodiscard]] Embedding measure_products(const GramMatrix& gram, std::span<const double> weights,
+                                         double mu = 0);
+[[nodiscard]] Embedding embed_products(const GramMatrix& gram, std::span<const double> weights,
+                                       double mu = 0);
+
 // What embed_by_gram knows of the rows before it makes points of them: all but those.
 struct Measured {
   Embedding e;

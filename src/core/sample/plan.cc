@@ -1,9 +1,12 @@
 #include "core/sample/plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/sample/distinct.h"
+#include "core/sample/estimators.h"
 #include "kernels/gram.h"
 #include "kernels/simd.h"
 
@@ -25,6 +28,12 @@ concept Planned = requires(const M& m, const Points& p) {
 template <class M>
 concept PlannedMixed = requires(const M& m, const Points& p) {
   plan(m, p);
+};
+
+// Those that minimise a sum of distances.
+template <class M>
+concept Spatial = requires(const M& m, const Points& p) {
+  plan_mixed(m, p);
 };
 
 template <class M>
@@ -116,13 +125,15 @@ class Combiner {
     if (origin_) rows_[input_->n] = origin(begin);
   }
   void write(const Combination& c, std::size_t count, T* out) {
-    double sum[kBlock], unused[kernels::kLanes] = {};
+    double sum[kBlock];
     kernels::combine<T>(rows_.data(), rows_.size(), count,
                         c.anchor == Combination::kNone ? nullptr : rows_[c.anchor],
                         c.coefficients.data(), c.scales.empty() ? nullptr : c.scales.data(), sum,
-                        out, unused);
+                        out, lost_);
     for (std::size_t j = 0; j < count; ++j) out[j] = clamp_to_finite(out[j]);
   }
+  // The square of how far rounding to T moved what was written.
+  [[nodiscard]] double lost() const { return kernels::sum_lanes(lost_); }
 
  private:
   [[nodiscard]] const T* origin(std::size_t begin) const {
@@ -133,28 +144,48 @@ class Combiner {
   bool origin_;
   SmallVector<const T*, 16> rows_;
   T zero_[kBlock] = {};
+  double lost_[kernels::kLanes] = {};
 };
 
+// Writes the result; `lost` gets, chunk by chunk, the square of how far rounding moved it.
 template <Real T>
-Count write_result(const RulePlan& plan, const Input<T>& input, std::span<T> out) {
+Count write_result(const RulePlan& plan, const Input<T>& input, std::span<T> out,
+                   std::vector<double>& lost) {
+  lost.assign(chunks_of(input).count, 0.0);
   if (plan.finite) {
-    const Chunks chunks = chunks_for(input.d);
-    for_each(input.pool, chunks.count, [&](std::size_t c) {
+    for_each(input.pool, chunks_here(input), [&](std::size_t k) {
+      const ChunkHere chunk = chunk_here(input, k);
       Combiner<T> combiner(input, plan.origin);
-      for (std::size_t begin = chunks.begin(c); begin < chunks.end(c); begin += kBlock) {
+      for (std::size_t begin = chunk.begin; begin < chunk.end; begin += kBlock) {
         combiner.load(begin);
-        combiner.write(plan.rows.front(), std::min(kBlock, chunks.end(c) - begin), &out[begin]);
+        combiner.write(plan.rows.front(), std::min(kBlock, chunk.end - begin), &out[begin]);
       }
+      lost[chunk.number] = combiner.lost();
     });
     return {};
   }
-  return for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t, auto&& walk) {
+  return for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t c, auto&& walk) {
     Combiner<T> combiner(input, plan.origin);
     walk([&](Block<T>& block, std::size_t begin, std::size_t) {
       combiner.load(block, begin);
       combiner.write(plan.rows.front(), block.count(), &out[begin]);
     });
+    lost[c] = combiner.lost();
   });
+}
+
+// What the certificate says of the result as it is written.
+template <Real T>
+void certify(const RulePlan& plan, const Input<T>& input, std::vector<double>& lost,
+             SampleInfo& info) {
+  const Certificate& c = *plan.certificate;
+  share(input, lost.data(), 1);
+  const double moved = std::sqrt(std::accumulate(lost.begin(), lost.end(), 0.0));
+  info.objective = c.objective;
+  info.gap = info.stop == Stop::data_point
+                 ? 0
+                 : gap_of(c.value + c.slope * std::ldexp(moved, -c.exponent), c.bound, input.n);
+  info.stop = reason(info.stop, info.gap, c.tolerance);
 }
 
 // Combinations of a plan that are equal are the same row, and written once. (Anchor and scales
@@ -306,6 +337,7 @@ RulePlan make_plan(const Rule& given, std::size_t n, Gram gram, std::span<const 
           made.rows = {combination_of(points, plan.coefficients)};
           made.info.iterations = plan.iterations;
           made.info.stop = plan.stop;
+          made.certificate = plan.certificate;
           if (own && !plan.factors.empty()) {
             made.cut.resize(n, 1.0);
             for (std::size_t k = 0; k < n; ++k) made.cut[k] *= plan.factors[k];
@@ -317,6 +349,9 @@ RulePlan make_plan(const Rule& given, std::size_t n, Gram gram, std::span<const 
           finish(plan(method, points));
         } else if constexpr (PlannedMixed<M>) {
           if (made.mixed) finish(plan(method, points));
+        } else if constexpr (Spatial<M>) {
+          if (!made.mixed || points.row_products().empty()) return;
+          if (const std::optional<Plan> found = plan_mixed(method, points)) finish(*found);
         }
       },
       rule.method);
@@ -346,9 +381,11 @@ template <Real T>
 SampleInfo carry_out(const RulePlan& plan, const Input<T>& input, std::span<T> out) {
   if (plan.done) {
     SampleInfo info = plan.info;
-    const Count seen = write_result(plan, input, out);
+    std::vector<double> lost;
+    const Count seen = write_result(plan, input, out, lost);
     info.nan = seen.nan;
     info.inf = seen.inf;
+    if (plan.certificate) certify(plan, input, lost, info);
     return info;
   }
   return std::visit(

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -55,6 +56,12 @@ class Points {
   // columns follow, they are not needed.
   void mix(std::size_t n, std::span<const double> m, bool products = true);
 
+  // The points as combinations of the rows: all() x rows(). Only of points that are mixed.
+  [[nodiscard]] const std::vector<double>& mixture() const { return mixture_; }
+  // The inner products of the rows, rows() x rows(), once the points are mixed. Empty where there
+  // were none, or squares of rows are out of range.
+  [[nodiscard]] const std::vector<double>& row_products() const { return row_products_; }
+
   // The combination sum_i c_i y_i (c of length all()) in terms of the rows and the origin: the
   // coefficients of (x_k - a) 2^-e_k, e_k as in the first Gram matrix, a any point.
   [[nodiscard]] std::vector<double> combination(std::span<const double> c) const;
@@ -73,6 +80,16 @@ class Points {
   std::vector<int> own_;  // exponents of the rows
   std::vector<double>
       mixture_;  // all() x rows_, in units of the exponents of both; empty: identity
+  std::vector<double> row_products_;
+};
+
+// How good a minimiser is that was found from inner products alone.
+struct Certificate {
+  double objective = 0;         // in units of the data
+  double value = 0, bound = 0;  // of f in weber.h, in units of 2^exponent
+  int exponent = 0;
+  double slope = 0;  // f grows by no more than that times a distance
+  double tolerance = 0;
 };
 
 struct Plan {
@@ -80,6 +97,7 @@ struct Plan {
   std::vector<double> factors;       // by which points were clipped, if they were
   int iterations = 0;
   Stop stop = Stop::closed_form;
+  std::optional<Certificate> certificate;
 };
 
 // ---- Rules: from points to coefficients ---------------------------------------------------------
@@ -96,6 +114,11 @@ struct Plan {
 // Of points that are no longer the rows.
 [[nodiscard]] Plan plan(const Mean& rule, const Points& points);
 [[nodiscard]] Plan plan(const SampleClippedMean& rule, const Points& points);
+
+// The same for those that minimise a sum of distances. None where inner products are not enough, as
+// next to a line.
+[[nodiscard]] std::optional<Plan> plan_mixed(const GeometricMedian& rule, const Points& points);
+[[nodiscard]] std::optional<Plan> plan_mixed(const HuberLocation& rule, const Points& points);
 
 // ---- Pre-aggregators: from points to a mixing matrix --------------------------------------------
 
@@ -134,6 +157,7 @@ struct RulePlan {
   SampleInfo info;
   std::vector<double> cut;  // factors by which rows were clipped, if they were
   bool finite = false;      // is every entry of the rows known to be finite?
+  std::optional<Certificate> certificate;
 };
 
 // Does it take every component by itself?

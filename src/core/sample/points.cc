@@ -137,6 +137,7 @@ void Points::mix(std::size_t n, std::span<const double> m, bool products) {
     multiply(w.data(), mixture_.data(), now, old, rows_, mixture.data());
   }
   mixture_ = std::move(mixture);
+  if (row_products_.empty() && own_.empty() && old == rows_) row_products_ = gram_.g;
   Gram gram;
   gram.points = now;
   gram.origin = gram_.origin;

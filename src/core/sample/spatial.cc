@@ -131,22 +131,6 @@ bool agree(const Embedding& e, const WeberSolution& solution, const Combined& co
   return true;
 }
 
-// f of weber.h.
-double value_of(std::span<const double> weights, std::span<const double> distances, double mu) {
-  double f = 0;
-  const double unit = std::min(1.0, mu);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double r = distances[i];
-    f += weights[i] * (mu == 0 ? r : r <= mu ? r / unit * r / 2 : mu / unit * (r - mu / 2));
-  }
-  return f;
-}
-
-// mu in units of the embedding; 0 stands for the geometric median, so it must not vanish.
-double threshold_of(double mu, const Embedding& e) {
-  return mu == 0 ? 0 : std::clamp(std::ldexp(mu, -e.exponent), 1e-300, 1e300);
-}
-
 // Rows on a line have a closed form (line.h), but for Huber's function only where the minimiser is
 // not unique.
 template <Real T>

@@ -434,6 +434,16 @@ WeberSolution Solver<kFixed>::run() {
 
 }  // namespace
 
+double value_of(std::span<const double> weights, std::span<const double> distances, double mu) {
+  double f = 0;
+  const double unit = std::min(1.0, mu);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double r = distances[i];
+    f += weights[i] * (mu == 0 ? r : r <= mu ? r / unit * r / 2 : mu / unit * (r - mu / 2));
+  }
+  return f;
+}
+
 WeberSolution solve(const WeberProblem& problem) {
   switch (problem.k) {
     case 2:

@@ -41,4 +41,8 @@ struct WeberSolution {
 
 [[nodiscard]] WeberSolution solve(const WeberProblem& problem);
 
+// f of points at those distances from z; mu is 0 for |.|.
+[[nodiscard]] double value_of(std::span<const double> weights, std::span<const double> distances,
+                              double mu);
+
 }  // namespace medgrad::estimators
