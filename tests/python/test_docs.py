@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.parametrize("name", ["medgrad", "medgrad._aggregate", "medgrad._attack", "medgrad._estimator",
-                                  "medgrad._stable", "medgrad.torch._optim", "medgrad.torch._wrap"])
+                                  "medgrad._stable", "medgrad.theory", "medgrad.torch._optim", "medgrad.torch._wrap"])
 def test_examples(name):
     if name.startswith("medgrad.torch"):
         pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
@@ -20,6 +20,9 @@ def test_examples(name):
 def test_everything_public_is_documented():
     for name in medgrad.__all__:
         assert inspect.getdoc(getattr(medgrad, name)), name
+    for name, one in vars(medgrad.theory).items():
+        if not name.startswith("_") and inspect.isfunction(one):
+            assert inspect.getdoc(one), name
     for kind, entries in medgrad.methods().items():
         for entry in entries:
             assert entry["formula"] and entry["meaning"], (kind, entry["name"])

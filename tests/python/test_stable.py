@@ -146,6 +146,12 @@ def test_theory():
     assert best["tau_best"] == pytest.approx(0.1) and best["bound"] == pytest.approx(best["bound_best"])
     with pytest.raises(ValueError, match="alpha"):
         medgrad.theory.C_n(3, 1)
+    for call, sentence in ((lambda: medgrad.theory.C_n(1.1, 2.5), "n is 2.5; it must be a whole number."),
+                           (lambda: medgrad.theory.smooth(L="x", gap=1, T=9), "L is 'x'; it must be a number.")):
+        with pytest.raises(TypeError, match=sentence):
+            call()
+    with pytest.raises(ValueError, match="form is 'S2'"):
+        medgrad.theory.median_moments(1.5, [3], form="S2")
 
 
 @pytest.mark.parametrize("call, sentence", [
