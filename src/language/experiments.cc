@@ -1,5 +1,6 @@
 #include "language/experiments.h"
 
+#include "language/corrupted_results.h"
 #include "language/gradient_study.h"
 #include "language/run_results.h"
 #include "language/tracking_findings.h"
@@ -14,6 +15,7 @@ const lab::Catalogue& catalogue() {
     catalogue.kinds.push_back({"training", read_train_study, "training"});
     catalogue.findings.push_back({"tracking", tracking_findings});
     catalogue.findings.push_back({"training", training_findings});
+    catalogue.findings.push_back({"corrupted-training", corrupted_training_findings});
     return catalogue;
   }();
   return all;

@@ -167,8 +167,9 @@ std::vector<std::string> words_in(const std::vector<FinishedRun>& runs) {
   return words;
 }
 
-// Scores of a method after the last step at one rate.
-void add_final_scores(lab::Results& results, const std::vector<const FinishedRun*>& runs) {
+// Scores of a method after the last step at one rate, and on what other axes there are.
+void add_final_scores(lab::Results& results, const std::vector<const FinishedRun*>& runs,
+                      const lab::Axes& other) {
   const RunKey& key = runs.front()->key;
   for (const auto& [name, ignored] : runs.front()->result.evaluations.front().scores) {
     lab::Group group{.method = key.method.label,
@@ -176,6 +177,7 @@ void add_final_scores(lab::Results& results, const std::vector<const FinishedRun
                      .axes = {{"lr", key.lr}},
                      .metric = fmt::format("final_{}", name),
                      .runs = runs.size()};
+    group.axes.insert(group.axes.end(), other.begin(), other.end());
     for (const FinishedRun* const run : runs)
       group.values.push_back(run->result.diverged
                                  ? lab::kDiverged
@@ -195,8 +197,9 @@ void add_statements(const TaskInfo& task, lab::Results& results) {
 
 void training_findings(const lab::Experiment& experiment, lab::Results& results) {
   const Node* const task = experiment.document.find("task");
-  // A sweep compares rates, not methods.
-  if (task == nullptr || task->text() == nullptr || experiment.document.find("sweep") != nullptr)
+  // A sweep compares rates, not methods, and the paper has no corrupted steps.
+  if (task == nullptr || task->text() == nullptr || experiment.document.find("sweep") != nullptr ||
+      experiment.document.find("corrupted") != nullptr)
     return;
   add_statements(find_task(*task->text()), results);
 }
@@ -229,23 +232,29 @@ lab::Results results_of(const Task& task, const std::string& name,
   return results;
 }
 
-lab::Results sweep_results(const Task& task, const std::string& name,
-                           const std::vector<FinishedRun>& runs) {
-  lab::Results results = results_of(task, name, runs);
-  results.title = fmt::format("Learning rates: {}", task.info().title);
+lab::Panel add_rates(lab::Results& results, const std::vector<FinishedRun>& runs,
+                     std::optional<double> share) {
   lab::Panel panel{.id = "rates",
                    .title = "final training loss",
                    .x = {.label = "learning rate", .log = true},
                    .y = {.label = "training loss"}};
+  if (share) {
+    panel.id = fmt::format("rates-{}", number(*share));
+    panel.title =
+        *share == 0 ? "no bad steps" : fmt::format("{} % bad steps", number(100 * *share));
+  }
+  const lab::Axes other = share ? lab::Axes{{"share", *share}} : lab::Axes{};
   for (const std::string& word : words_in(runs)) {
     std::map<double, std::vector<const FinishedRun*>> by_rate;
     for (const FinishedRun& run : runs)
       if (run.key.method.word == word && !run.result.evaluations.empty())
         by_rate[run.key.lr].push_back(&run);
     if (by_rate.empty()) continue;
-    for (const auto& [lr, of_rate] : by_rate) add_final_scores(results, of_rate);
-    lab::Series series = lab::over_axis(results, by_rate.begin()->second.front()->key.method.label,
-                                        "final_training_loss", "lr");
+    for (const auto& [lr, of_rate] : by_rate) add_final_scores(results, of_rate, other);
+    const std::string& label = by_rate.begin()->second.front()->key.method.label;
+    lab::Series series =
+        share ? lab::over_axis(results, label, "final_training_loss", "lr", {{"share", *share}})
+              : lab::over_axis(results, label, "final_training_loss", "lr");
     std::string diverged;
     for (const auto& [lr, of_rate] : by_rate) {
       const auto lost = std::ranges::count_if(
@@ -255,8 +264,8 @@ lab::Results sweep_results(const Task& task, const std::string& name,
       diverged += (diverged.empty() ? "" : ", ") + number(lr);
     }
     if (!diverged.empty())
-      results.notes.push_back(
-          fmt::format("{} diverged at learning rate {}.", series.name, diverged));
+      results.notes.push_back(fmt::format("{} diverged at learning rate {}{}.", series.name,
+                                          diverged, share ? ", " + panel.title : ""));
     panel.series.push_back(std::move(series));
   }
   double least = std::numeric_limits<double>::infinity(), most = 0;
@@ -268,16 +277,26 @@ lab::Results sweep_results(const Task& task, const std::string& name,
     }
   }
   panel.y.log = most > 10 * least;  // within a decade a logarithmic axis has no numbers on it
-  results.figures.insert(results.figures.begin(),
-                         lab::Figure{.id = "rates",
-                                     .title = "Final training loss against the learning rate",
-                                     .caption = "Mean over the seeds that did not diverge, after "
-                                                "the last step; the band goes from the "
-                                                "smallest to the largest of them. A cross at the "
-                                                "top: a seed diverged at that rate, and the "
-                                                "others were left out.",
-                                     .columns = 1,
-                                     .panels = {std::move(panel)}});
+  return panel;
+}
+
+lab::Figure rates_figure(std::vector<lab::Panel> panels) {
+  return {.id = "rates",
+          .title = "Final training loss against the learning rate",
+          .caption =
+              "Mean over the seeds that did not diverge, after the last step; the band goes "
+              "from the smallest to the largest of them. A cross at the top: a seed "
+              "diverged at that rate, and the others were left out.",
+          .columns = panels.size() > 1 ? 2 : 1,
+          .panels = std::move(panels)};
+}
+
+lab::Results sweep_results(const Task& task, const std::string& name,
+                           const std::vector<FinishedRun>& runs) {
+  lab::Results results = results_of(task, name, runs);
+  results.title = fmt::format("Learning rates: {}", task.info().title);
+  lab::Panel panel = add_rates(results, runs, {});
+  results.figures.insert(results.figures.begin(), rates_figure({std::move(panel)}));
   return results;
 }
 

@@ -1,6 +1,7 @@
 // What a sweep of learning rates shows. (Results of runs at given rates: results_of() of runs.h.)
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace medgrad::language {
 // scores after the last step, as final_training_loss and so on, and the training loss as a figure.
 [[nodiscard]] lab::Results sweep_results(const Task& task, const std::string& name,
                                          const std::vector<FinishedRun>& runs);
+
+// The scores after the last step on the axis `lr`, and on `share` where it is given; the training
+// loss among them as a panel, and notes on what diverged.
+[[nodiscard]] lab::Panel add_rates(lab::Results& results, const std::vector<FinishedRun>& runs,
+                                   std::optional<double> share);
+[[nodiscard]] lab::Figure rates_figure(std::vector<lab::Panel> panels);
 
 // The statements of the paper's discussion on the task of a training experiment.
 void training_findings(const lab::Experiment& experiment, lab::Results& results);

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "lab/study.h"
+#include "language/corrupted_results.h"
 #include "language/gradient_settings.h"
 #include "language/run_config.h"
 #include "language/run_results.h"
@@ -35,17 +36,30 @@ std::vector<Method> read_methods(Reader& reader) {
   return methods;
 }
 
-// One rate per method; those left out are the paper's.
-std::vector<double> read_rates(Reader& reader, const TaskInfo& info,
-                               const std::vector<Method>& methods) {
-  std::vector<double> rates;
+double read_rate(const Reader& reader, const Node& entry) {
+  if (entry.number() == nullptr || !(*entry.number() > 0) || std::isinf(*entry.number()))
+    reader.fail(entry, "'lr' must contain only numbers above 0.");
+  return *entry.number();
+}
+
+// The rates of each method: one, or a list of those to try. Where all are left out, the paper's.
+std::vector<std::vector<double>> read_rates(Reader& reader, const TaskInfo& info,
+                                            const std::vector<Method>& methods) {
+  std::vector<std::vector<double>> rates;
   if (const Node* const node = reader.any("lr")) {
     if (node->list() == nullptr || node->list()->size() != methods.size())
       reader.fail(*node, "'lr' must be a list with one learning rate per method.");
     for (const Node& entry : *node->list()) {
-      if (entry.number() == nullptr || !(*entry.number() > 0) || std::isinf(*entry.number()))
-        reader.fail(entry, "'lr' must contain only numbers above 0.");
-      rates.push_back(*entry.number());
+      std::vector<double>& of_method = rates.emplace_back();
+      if (entry.list() == nullptr) {
+        of_method.push_back(read_rate(reader, entry));
+        continue;
+      }
+      for (const Node& one : *entry.list()) of_method.push_back(read_rate(reader, one));
+      if (of_method.empty()) reader.fail(entry, "a method in 'lr' needs at least one rate.");
+      std::ranges::sort(of_method);
+      if (std::ranges::adjacent_find(of_method) != of_method.end())
+        reader.fail(entry, "'lr' has a rate twice.");
     }
     return rates;
   }
@@ -56,7 +70,7 @@ std::vector<double> read_rates(Reader& reader, const TaskInfo& info,
       reader.fail(reader.node(),
                   fmt::format("the paper has no learning rate for {}; give all of them as 'lr'.",
                               method.word));
-    rates.push_back(found->second);
+    rates.push_back({found->second});
   }
   return rates;
 }
@@ -98,18 +112,33 @@ std::optional<TeamOptions> read_team(Reader& reader) {
   return reader.located(*rule, [&] { return team_options(texts); });
 }
 
-CorruptedSteps read_corrupted(Reader& reader) {
-  CorruptedSteps made;
+// A share of the steps, or a list of shares, each of which all methods are run with.
+std::vector<CorruptedSteps> read_corrupted(Reader& reader) {
   const Node* const node = reader.any("corrupted");
-  if (node == nullptr) return made;
+  if (node == nullptr) return {CorruptedSteps()};
   if (const Node* const rule = reader.any("aggregate"))
     reader.fail(*rule, "'corrupted' is for one that trains alone; workers have an 'attack'.");
   Reader inner(*node, reader.file(), "'corrupted'");
-  made.share = inner.number("share");
-  made.factor = inner.number("factor", made.factor);
+  const Node* const given = inner.any("share");
+  std::vector<double> shares;
+  if (given != nullptr && given->list() != nullptr) {
+    for (const Node& one : *given->list()) {
+      if (one.number() == nullptr) reader.fail(one, "'share' must contain only numbers.");
+      shares.push_back(*one.number());
+      if (std::ranges::count(shares, shares.back()) > 1) reader.fail(one, "'share' has it twice.");
+    }
+    if (shares.empty()) reader.fail(*given, "'share' must not be empty.");
+  } else {
+    shares.push_back(inner.number("share"));
+  }
+  const double factor = inner.number("factor", CorruptedSteps().factor);
   inner.finish();
-  if (!range::share.contains(made.share) || !std::isfinite(made.factor))
-    reader.fail(*node, "'share' must be from 0 to 1, and 'factor' finite.");
+  std::vector<CorruptedSteps> made;
+  for (const double share : shares) {
+    if (!range::share.contains(share) || !std::isfinite(factor))
+      reader.fail(*node, "'share' must be from 0 to 1, and 'factor' finite.");
+    made.push_back({share, factor});
+  }
   return made;
 }
 
@@ -197,6 +226,9 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
   s.tau_schedule = lab::read_schedule(reader, "tau_schedule", {});
   s.workers = read_team(reader);
   s.corrupted = read_corrupted(reader);
+  if (s.corrupted.size() > 1 && s.sweep)
+    reader.fail(*reader.any("sweep"),
+                "a sweep has one share of corrupted steps; give the rates to try as 'lr'.");
   s.seeds = reader.whole("seeds", 1, 1, 1000);
   s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
   s.epochs = reader.whole("epochs", 1, 1, kMany);
@@ -239,7 +271,7 @@ TrainingOptions base_of(const TrainSettings& settings) {
   base.lr_schedule = settings.lr_schedule;
   base.tau_schedule = settings.tau_schedule;
   base.workers = settings.workers;
-  base.corrupted = settings.corrupted;
+  base.corrupted = settings.corrupted.front();
   return base;
 }
 
@@ -253,6 +285,21 @@ std::string planned_config(const TrainSettings& settings) {
 
 namespace {
 
+// Every method at its rates, over the seeds.
+std::vector<FinishedRun> run_rates(const Task& task, const TrainSettings& settings,
+                                   const RunsOptions& options, std::size_t& done) {
+  std::vector<FinishedRun> runs;
+  for (std::size_t k = 0; k < settings.methods.size(); ++k) {
+    for (const double lr : settings.rates[k]) {
+      for (std::uint64_t seed = 0; seed < settings.seeds; ++seed) {
+        runs.push_back(run_once(task, {settings.methods[k], lr, settings.seed + seed}, options));
+        ++done;
+      }
+    }
+  }
+  return runs;
+}
+
 lab::Finished run_train_study(const TrainSettings& settings, const lab::StudyContext& context,
                               std::size_t& done) {
   assert(!context.work.empty());  // runs are folders
@@ -260,10 +307,12 @@ lab::Finished run_train_study(const TrainSettings& settings, const lab::StudyCon
   const SweepOptions sweep = sweep_of(settings);
   // Of a sweep, as many as are planned; it may come to be more.
   constexpr std::size_t kPapersGrid = 3;
-  const std::size_t rates = !settings.sweep       ? 1
-                            : sweep.rates.empty() ? kPapersGrid
-                                                  : sweep.rates.size();
-  const std::size_t all = settings.methods.size() * settings.seeds * rates;
+  std::size_t planned = 0;
+  for (std::size_t k = 0; k < settings.methods.size(); ++k)
+    planned += !settings.sweep       ? settings.rates[k].size()
+               : sweep.rates.empty() ? kPapersGrid
+                                     : sweep.rates.size();
+  const std::size_t all = planned * settings.seeds * settings.corrupted.size();
   RunsOptions options;
   options.folder = context.work;
   options.stop = context.stop;
@@ -282,15 +331,18 @@ lab::Finished run_train_study(const TrainSettings& settings, const lab::StudyCon
     finished.results = sweep_results(*task, settings.experiment, runs);
     finished.config = sweep_config(*task, settings.experiment, sweep, options.base, runs);
   } else {
-    std::vector<FinishedRun> runs;
-    for (std::size_t k = 0; k < settings.methods.size(); ++k) {
-      for (std::uint64_t seed = 0; seed < settings.seeds; ++seed) {
-        runs.push_back(run_once(
-            *task, {settings.methods[k], settings.rates[k], settings.seed + seed}, options));
-        ++done;
-      }
+    std::vector<RunsAtShare> runs;
+    for (const CorruptedSteps& corrupted : settings.corrupted) {
+      options.base.corrupted = corrupted;
+      if (settings.corrupted.size() > 1)
+        options.folder = context.work / fmt::format("share-{}", number(corrupted.share));
+      runs.push_back({corrupted.share, run_rates(*task, settings, options, done)});
     }
-    finished.results = results_of(*task, settings.experiment, runs);
+    const bool tuned = std::ranges::any_of(
+        settings.rates, [](const std::vector<double>& rates) { return rates.size() > 1; });
+    finished.results = runs.size() > 1 ? corrupted_results(*task, settings.experiment, runs)
+                       : tuned ? sweep_results(*task, settings.experiment, runs.front().runs)
+                               : results_of(*task, settings.experiment, runs.front().runs);
     Node document = settings.document;
     put(document, "data", {task->description(), 1});
     finished.config = to_text(document);

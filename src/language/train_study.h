@@ -6,14 +6,17 @@
 //      "seed": 0, "epochs": 2, "steps": 0, "per_tensor": false, "paper_scale": {"seeds": 5,
 //      "epochs": 200}}
 //
-// `methods` are words as in method.h. `lr` has one rate per method; left out, it is the paper's
-// table. Batch and accumulate are the paper's where they are 0 or left out, dropout where it is
-// left out. Schedules are factors as in optimize.h:
+// `methods` are words as in method.h. `lr` has one rate per method, or for some a list of rates to
+// try; left out, it is the paper's table. Batch and accumulate are the paper's where they are 0 or
+// left out, dropout where it is left out. Schedules are factors as in optimize.h:
 //
 //     "lr_schedule": {"kind": "cosine", "value": 1, "factor": 0.1, "every": 1, "warmup": 0}
 //
 // With "workers": 8 and "aggregate": "nnm+median" as many workers train together, simulated in one
 // process; "f", "topology", "byzantine" and "attack" are as in team_options.h.
+//
+// With "corrupted": {"share": [0, 0.05], "factor": -100} all of it is run at each share of
+// corrupted steps, and the results are those of corrupted_results.h.
 //
 // With "sweep": {"rates": [0.1, 0.316], "extend": 6} in the place of `lr`, learning rates are tuned
 // as in runs.h, around the paper's where `rates` is empty; that is what config.json of a sweep is.
@@ -38,12 +41,12 @@ struct TrainSettings {
   std::string task;
   TaskOptions options;
   std::vector<Method> methods;
-  std::vector<double> rates;  // one per method
+  std::vector<std::vector<double>> rates;  // of each method
   std::size_t seeds = 1, epochs = 1, steps = 0, accumulate = 0;
   std::uint64_t seed = 0;  // the first one
   bool per_tensor = false;
   Schedule lr_schedule = {}, tau_schedule = {};
-  CorruptedSteps corrupted = {};
+  std::vector<CorruptedSteps> corrupted = {{}};  // all methods with each
   std::optional<TeamOptions> workers;
   struct Grid {
     std::vector<double> rates;

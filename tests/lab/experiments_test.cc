@@ -59,7 +59,7 @@ TEST(Experiments, AllOfThemAreBuiltInUnderTheirNames) {
   for (const char* name :
        {"moments", "projection", "toy", "toy-small-tau", "toy-long", "toy-skewed",
         "least-squares-s1", "least-squares-s2", "least-squares-s3", "huber-ablation", "rates",
-        "byzantine", "centered-clipping", "fixed-ptb", "train-ptb"})
+        "byzantine", "centered-clipping", "fixed-ptb", "train-ptb", "corrupted-ptb"})
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_THROW((void)find_built_in("toi"), Error);
 }

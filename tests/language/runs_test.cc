@@ -12,6 +12,7 @@
 #include "io/temporary_folder.h"
 #include "lab/findings/lookup.h"
 #include "lab/runner.h"
+#include "language/corrupted_results.h"
 #include "language/experiments.h"
 #include "language/run_results.h"
 #include "language/train_study.h"
@@ -353,6 +354,89 @@ TEST(RunResults, SweepsHaveAGroupPerRate) {
   const auto* const curve = lab::find(results, "vclip", "training_loss");
   ASSERT_NE(curve, nullptr);
   EXPECT_EQ(curve->last().mean, 5.6);
+}
+
+// At each share of bad steps a method is as good as its best rate there; one that diverged is worse
+// than any other.
+TEST(CorruptedResults, CompareMethodsAtTheirBestRates) {
+  const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small});
+  lab::Results results =
+      corrupted_results(*task, "mine",
+                        {{0,
+                          {made("adam", 0.1, 0, 5), made("adam", 1, 0, 6),
+                           made("median-adam", 0.1, 0, 5.2), made("median-adam", 1, 0, 5.09),
+                           made("sgd-m", 1, 0, 5.5), made("vclip:tau=auto", 1, 0, 5.4)}},
+                         {0.05,
+                          {made("adam", 0.1, 0, 8), made("adam", 1, 0, 8.5),
+                           made("median-adam", 0.1, 0, 6), made("median-adam", 1, 0, 9, true),
+                           made("sgd-m", 1, 0, 7, true), made("vclip:tau=auto", 1, 0, 8.75)}}});
+  const auto* const group =
+      lab::find(results, "adam", "final_training_loss", {{"share", 0.05}, {"lr", 1.0}});
+  ASSERT_NE(group, nullptr);
+  EXPECT_EQ(group->values, std::vector<double>{8.5});
+  ASSERT_EQ(results.figures.size(), 2U);
+  const lab::Panel& panel = results.figures.front().panels.front();
+  ASSERT_EQ(panel.series.size(), 4U);
+  EXPECT_EQ(panel.series[1].name, "MedianAdam");
+  EXPECT_EQ(panel.series[1].x, (std::vector<double>{0, 0.05}));
+  EXPECT_EQ(panel.series[1].y, (std::vector<double>{5.09, 6}));
+  EXPECT_EQ(panel.series[2].diverged, std::vector<double>{0.05});
+  EXPECT_EQ(results.figures.back().panels.size(), 2U);
+  EXPECT_NE(std::ranges::find(results.notes,
+                              "Best with 5 % bad steps: Adam 8 (lr 0.1); MedianAdam 6 (lr 0.1); "
+                              "SGD-M infinite (lr 1); VClip, tau = auto 8.75 (lr 1)."),
+            results.notes.end());
+  corrupted_training_findings({}, results);
+  ASSERT_EQ(results.claims.size(), 4U);
+  for (const lab::Claim& claim : results.claims) EXPECT_EQ(claim.holds, true) << claim.claim;
+  EXPECT_EQ(results.claims[0].evidence, "final training loss 5.09 and 5.")
+      << "1.8 % more is within 2 %";
+  // What was not run is left open, and what has lost says so.
+  lab::Results other =
+      corrupted_results(*task, "mine",
+                        {{0, {made("adam", 0.1, 0, 5), made("median-adam", 0.1, 0, 5.2)}},
+                         {0.05, {made("adam", 0.1, 0, 5), made("median-adam", 0.1, 0, 5.2)}}});
+  corrupted_training_findings({}, other);
+  EXPECT_EQ(other.claims[0].holds, false);
+  EXPECT_EQ(other.claims[1].holds, false);
+  EXPECT_FALSE(other.claims[2].holds.has_value());
+  EXPECT_FALSE(other.claims[3].holds.has_value());
+}
+
+TEST(CorruptedResults, AnExperimentRunsEveryRateAtEveryShare) {
+  const auto read = [](const std::string& lr, const std::string& corrupted) {
+    const std::string text =
+        R"({"experiment": "mine", "kind": "training", "findings": "corrupted-training",)"
+        R"("task": "logistic", "batch": 8, "steps": 5, "evaluation_limit": 1,)"
+        R"("methods": ["sgd-m", "adam"], "lr": )" +
+        lr + R"(, "corrupted": )" + corrupted + "}";
+    return lab::read_experiment(parse_document(text, "mine.json"), "mine.json", catalogue());
+  };
+  const TemporaryFolder folder;
+  const lab::Experiment experiment = read("[[1, 0.1], 0.01]", R"({"share": [0, 0.5]})");
+  const lab::Results results = lab::run_experiment(experiment, {.work = path_of(folder)}).results;
+  for (const double share : {0.0, 0.5})
+    for (const double lr : {0.1, 1.0})
+      EXPECT_NE(lab::find(results, "sgd-m", "final_training_loss", {{"share", share}, {"lr", lr}}),
+                nullptr);
+  EXPECT_NE(lab::mean_of(results, "adam", "final_training_loss", {{"share", 0.0}}),
+            lab::mean_of(results, "adam", "final_training_loss", {{"share", 0.5}}));
+  // Once more, from what is in the folder.
+  EXPECT_EQ(lab::results_csv(lab::run_experiment(experiment, {.work = path_of(folder)}).results),
+            lab::results_csv(results));
+  // One share and several rates are a sweep.
+  const lab::Results sweep =
+      lab::run_experiment(read("[[1, 0.1], 0.01]", R"({"share": 0.5})"), {.work = path_of(folder)})
+          .results;
+  EXPECT_EQ(sweep.figures.front().id, "rates");
+  EXPECT_NE(lab::find(sweep, "sgd-m", "training_loss"), nullptr);
+  EXPECT_THROW((void)read("[[], 1]", R"({"share": 0.5})"), Error);
+  EXPECT_THROW((void)read("[[1, 1], 1]", R"({"share": 0.5})"), Error);
+  EXPECT_THROW((void)read("[[1, -1], 1]", R"({"share": 0.5})"), Error);
+  EXPECT_THROW((void)read("[1, 1]", R"({"share": []})"), Error);
+  EXPECT_THROW((void)read("[1, 1]", R"({"share": [0.1, 0.1]})"), Error);
+  EXPECT_THROW((void)read("[1, 1]", R"({"share": [0.1, 2]})"), Error);
+  EXPECT_THROW((void)read("[1, 1]", R"({"share": [0.1, "a"]})"), Error);
 }
 
 }  // namespace
