@@ -2,6 +2,7 @@
 import html
 import json
 import pathlib
+import re
 
 from documents import code_block, highlighted
 from website import ROOT, Page
@@ -21,7 +22,8 @@ def load(name, results):
 
 
 def read_commented(path):
-    return "\n".join(line for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("//"))
+    """The JSON of a file that may have comments."""
+    return re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*', lambda found: found[1] or "", path.read_text(encoding="utf-8"))
 
 
 def figures_of(folder):
@@ -54,8 +56,9 @@ def experiment_page(site, name, results, pages, index):
            f'<p class="lead">{html.escape(summary.get("description", ""))}</p>' if summary.get("description") else "",
            f"<p>{badge(claims)}</p>" if claims else "", code_block(f"medgrad reproduce {name}\n", "sh")]
     if folder is None:
-        out.append(f'<p class="note">This experiment takes libtorch, published data (<a href="{page.to("data.html")}">where to get it</a>) and minutes '
-                   "to hours; no run of it is kept with the documents. Its file:</p>")
+        needs = (f'It takes libtorch, published data (<a href="{page.to("data.html")}">where to get it</a>), and minutes to hours. '
+                 if "task" in summary else "")
+        out.append(f'<p class="note">There is no run of this experiment here. {needs}Its file:</p>')
         out.append(code_block((ROOT / "experiments" / f"{name}.json").read_text(encoding="utf-8"), "jsonc"))
     else:
         for path, title, caption, paper in figures_of(folder):
