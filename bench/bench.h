@@ -25,10 +25,12 @@ inline double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The fused steps against plain loops over the same memory, in turns: `rounds` times each. All but
-// the estimators' own m, which is in large pages, are a Vector: std::vector or LargeVector.
+// The fused steps on vectors of n components, cut into so many tensors, against bare loops with the
+// same reads and writes, in turns: `rounds` times each; only those with `only` in their name. All
+// but m, which is in large pages as in an estimator, are a Vector: std::vector or LargeVector.
 template <class Vector>
-void online_steps(std::size_t n, int rounds);
+void online_steps(std::size_t n, int rounds, unsigned threads, std::size_t tensors,
+                  const std::string& only);
 
 // A sample estimator over the rows of a raw row-major file; the estimate is written to `out`.
 template <class T>

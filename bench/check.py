@@ -42,15 +42,17 @@ def has_avx2():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
+    parser.add_argument("--program", default="medgrad_bench", help="what is measured, in the folder bin of the build")
+    parser.add_argument("--floors", type=pathlib.Path, default=FLOORS)
     parser.add_argument("--update", action="store_true", help="keep what is counted now")
     options = parser.parse_args()
     if not has_avx2():
         print("Instructions are counted in code for AVX2, which this machine does not have: nothing is checked.")
         return 0
-    floors = json.loads(FLOORS.read_text(encoding="utf-8"))
+    floors = json.loads(options.floors.read_text(encoding="utf-8"))
     rows, margin = floors["instructions"], floors["margin"]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        counted = list(pool.map(lambda row: per_entry(options.build / "bin/medgrad_bench", row), rows))
+        counted = list(pool.map(lambda row: per_entry(options.build / "bin" / options.program, row), rows))
     slower = 0
     print(f"{'instructions per entry':<48} {'now':>9} {'kept':>9}")
     for row, now in zip(rows, counted):
@@ -61,7 +63,7 @@ def main():
         if options.update:
             row["per_entry"] = round(now, 2)
     if options.update:
-        FLOORS.write_text(json.dumps(floors, indent=1) + "\n", encoding="utf-8")
+        options.floors.write_text(json.dumps(floors, indent=1) + "\n", encoding="utf-8")
     elif slower:
         print(f"{slower} of {len(rows)} take more than {margin:.0%} more instructions than bench/floors.json keeps. Where that is meant, "
               "run bench/check.py --update and commit the file.")

@@ -1,4 +1,4 @@
-// medgrad_bench online TYPE PAGES N ROUNDS
+// medgrad_bench online TYPE PAGES N ROUNDS THREADS TENSORS [ONLY]
 // medgrad_bench sample TYPE METHOD TOLERANCE FILE ROWS COLUMNS ROUNDS OUT
 // medgrad_bench rows TYPE ROWS COLUMNS ROUNDS [ONLY]
 // medgrad_bench count TYPE KIND WHAT ROWS COLUMNS
@@ -20,10 +20,11 @@ namespace {
 
 template <class T>
 int run(const std::vector<std::string>& a) {
-  if (a.size() == 5 && a[0] == "online") {
+  if ((a.size() == 7 || a.size() == 8) && a[0] == "online") {
     const auto steps = a[2] == "large" ? medgrad::bench::online_steps<medgrad::LargeVector<T>>
                                        : medgrad::bench::online_steps<std::vector<T>>;
-    steps(std::stoul(a[3]), std::stoi(a[4]));
+    steps(std::stoul(a[3]), std::stoi(a[4]), static_cast<unsigned>(std::stoul(a[5])),
+          std::stoul(a[6]), a.size() == 8 ? a[7] : "");
   } else if (a.size() == 9 && a[0] == "sample") {
     medgrad::bench::sample<T>(a[2], std::stod(a[3]), a[4], std::stoul(a[5]), std::stoul(a[6]),
                               std::stoi(a[7]), a[8]);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <string>
 
 #include "bench.h"
+#include "kernels/simd.h"
 
 // Left to the compiler to vectorise, for the best instruction set of the machine.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -16,65 +17,81 @@
 namespace medgrad::bench {
 namespace {
 
-MEDGRAD_BEST_TARGET void triad_float(const float* __restrict a, const float* __restrict b,
-                                     float* __restrict c, float s, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) c[i] = a[i] + s * b[i];
+// The passes of a step, for one instruction set each: `Target` only gives their copies names.
+#define MEDGRAD_INLINE inline __attribute__((always_inline))
+
+template <class T>
+MEDGRAD_INLINE T sum_up(const T* sums, std::size_t n) {
+  T sum = 0;
+  for (std::size_t k = 0; k < n; ++k) sum += sums[k];
+  return sum;
 }
-MEDGRAD_BEST_TARGET void triad_double(const double* __restrict a, const double* __restrict b,
-                                      double* __restrict c, double s, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) c[i] = a[i] + s * b[i];
+
+// As many sums as keep the processor busy.
+template <class T, std::size_t kSums = 512 / sizeof(T)>
+MEDGRAD_INLINE T read_one(const T* __restrict g, std::size_t n) {
+  T sums[kSums] = {};
+  for (std::size_t i = 0; i + kSums <= n; i += kSums)
+    for (std::size_t k = 0; k < kSums; ++k) sums[k] += g[i + k];
+  return sum_up(sums, kSums);
 }
-MEDGRAD_BEST_TARGET void in_place_float(float* a, float s, float c, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) a[i] = a[i] * s + c;
+template <class T, std::size_t kSums = 256 / sizeof(T)>
+MEDGRAD_INLINE T read_two(const T* __restrict m, const T* __restrict g, std::size_t n) {
+  T sums[kSums] = {};
+  for (std::size_t i = 0; i + kSums <= n; i += kSums)
+    for (std::size_t k = 0; k < kSums; ++k)
+      sums[k] += (g[i + k] - m[i + k]) * (g[i + k] - m[i + k]);
+  return sum_up(sums, kSums);
 }
-MEDGRAD_BEST_TARGET void in_place_double(double* a, double s, double c, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) a[i] = a[i] * s + c;
-}
-MEDGRAD_BEST_TARGET void by_hand_float(float* __restrict m, const float* __restrict g,
-                                       float* __restrict w, float tau, float eta, std::size_t n) {
+template <class T>
+MEDGRAD_INLINE void update(T* __restrict m, const T* __restrict g, T* __restrict w, T f, T eta,
+                           std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
-    const float v = g[i] - m[i];
-    m[i] += v > tau ? tau : (v < -tau ? -tau : v);
+    m[i] += f * (g[i] - m[i]);
     w[i] -= eta * m[i];
   }
 }
-MEDGRAD_BEST_TARGET void by_hand_double(double* __restrict m, const double* __restrict g,
-                                        double* __restrict w, double tau, double eta,
-                                        std::size_t n) {
+template <class T>
+MEDGRAD_INLINE void update_adam(T* __restrict m, const T* __restrict g, T* __restrict v,
+                                T* __restrict w, T f, T eta, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
-    const double v = g[i] - m[i];
-    m[i] += v > tau ? tau : (v < -tau ? -tau : v);
-    w[i] -= eta * m[i];
+    m[i] += f * (g[i] - m[i]);
+    v[i] += f * (g[i] * g[i] - v[i]);
+    w[i] -= eta * m[i] / (std::sqrt(v[i]) + T(1e-8));
   }
 }
 
-// Two loops: |g - m|^2 in as many sums as keep the processor busy, then the scaled increment.
-MEDGRAD_BEST_TARGET void two_loops_float(float* __restrict m, const float* __restrict g,
-                                         float* __restrict w, float tau, float eta, std::size_t n) {
-  float sums[64] = {};
-  for (std::size_t i = 0; i + 64 <= n; i += 64)
-    for (std::size_t k = 0; k < 64; ++k) sums[k] += (g[i + k] - m[i + k]) * (g[i + k] - m[i + k]);
-  float square = 0;
-  for (const float sum : sums) square += sum;
-  const float f = std::min(1.0f, tau / std::sqrt(square));
-  for (std::size_t i = 0; i < n; ++i) {
-    m[i] += f * (g[i] - m[i]);
-    w[i] -= eta * m[i];
-  }
-}
-MEDGRAD_BEST_TARGET void two_loops_double(double* __restrict m, const double* __restrict g,
-                                          double* __restrict w, double tau, double eta,
-                                          std::size_t n) {
-  double sums[32] = {};
-  for (std::size_t i = 0; i + 32 <= n; i += 32)
-    for (std::size_t k = 0; k < 32; ++k) sums[k] += (g[i + k] - m[i + k]) * (g[i + k] - m[i + k]);
-  double square = 0;
-  for (const double sum : sums) square += sum;
-  const double f = std::min(1.0, tau / std::sqrt(square));
-  for (std::size_t i = 0; i < n; ++i) {
-    m[i] += f * (g[i] - m[i]);
-    w[i] -= eta * m[i];
-  }
+#if defined(__x86_64__) && defined(__GNUC__)
+#define MEDGRAD_FOR_TARGETS(PASSES)                                                 \
+  PASSES(Wide, __attribute__((target("avx512f,avx512dq,prefer-vector-width=512")))) \
+  PASSES(Middle, __attribute__((target("avx2"))))                                   \
+  PASSES(Base, )
+#else
+#define MEDGRAD_FOR_TARGETS(PASSES) PASSES(Base, )
+#endif
+
+#define MEDGRAD_PASSES(NAME, TARGET)                                                          \
+  template <class T>                                                                          \
+  struct NAME {                                                                               \
+    TARGET static T read(const T* g, std::size_t n) { return read_one(g, n); }                \
+    TARGET static T read(const T* m, const T* g, std::size_t n) { return read_two(m, g, n); } \
+    TARGET static void change(T* m, const T* g, T* w, T f, T eta, std::size_t n) {            \
+      update(m, g, w, f, eta, n);                                                             \
+    }                                                                                         \
+    TARGET static void change(T* m, const T* g, T* v, T* w, T f, T eta, std::size_t n) {      \
+      update_adam(m, g, v, w, f, eta, n);                                                     \
+    }                                                                                         \
+  };
+MEDGRAD_FOR_TARGETS(MEDGRAD_PASSES)
+
+template <class Use>
+auto on_target(const Use& use) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  static const std::string target = kernels::simd_target();
+  if (target.starts_with("AVX3")) return use.template operator()<Wide>();
+  if (target == "AVX2") return use.template operator()<Middle>();
+#endif
+  return use.template operator()<Base>();
 }
 
 MEDGRAD_BEST_TARGET void add_float(const float* __restrict a, float* __restrict b, std::size_t n) {
@@ -170,44 +187,29 @@ double fused_gflops() {
 }
 
 template <class T>
-void copy(const T* a, T* b, std::size_t n) {
-  std::memcpy(b, a, n * sizeof(T));
+T read_pass(const T* g, std::size_t n) {
+  return on_target([&]<template <class> class Passes>() { return Passes<T>::read(g, n); });
 }
-template void copy(const float*, float*, std::size_t);
-template void copy(const double*, double*, std::size_t);
-
-template <>
-void triad(const float* a, const float* b, float* c, float s, std::size_t n) {
-  triad_float(a, b, c, s, n);
+template <class T>
+T read_pass(const T* m, const T* g, std::size_t n) {
+  return on_target([&]<template <class> class Passes>() { return Passes<T>::read(m, g, n); });
 }
-template <>
-void triad(const double* a, const double* b, double* c, double s, std::size_t n) {
-  triad_double(a, b, c, s, n);
+template <class T>
+void update_pass(T* m, const T* g, T* w, T f, T eta, std::size_t n) {
+  on_target([&]<template <class> class Passes>() { Passes<T>::change(m, g, w, f, eta, n); });
 }
-template <>
-void in_place(float* a, float s, float c, std::size_t n) {
-  in_place_float(a, s, c, n);
-}
-template <>
-void in_place(double* a, double s, double c, std::size_t n) {
-  in_place_double(a, s, c, n);
+template <class T>
+void update_pass(T* m, const T* g, T* v, T* w, T f, T eta, std::size_t n) {
+  on_target([&]<template <class> class Passes>() { Passes<T>::change(m, g, v, w, f, eta, n); });
 }
 
-template <>
-void cclip_by_hand(float* m, const float* g, float* w, float tau, float eta, std::size_t n) {
-  by_hand_float(m, g, w, tau, eta, n);
-}
-template <>
-void cclip_by_hand(double* m, const double* g, double* w, double tau, double eta, std::size_t n) {
-  by_hand_double(m, g, w, tau, eta, n);
-}
-template <>
-void vclip_by_hand(float* m, const float* g, float* w, float tau, float eta, std::size_t n) {
-  two_loops_float(m, g, w, tau, eta, n);
-}
-template <>
-void vclip_by_hand(double* m, const double* g, double* w, double tau, double eta, std::size_t n) {
-  two_loops_double(m, g, w, tau, eta, n);
-}
+template float read_pass(const float*, std::size_t);
+template double read_pass(const double*, std::size_t);
+template float read_pass(const float*, const float*, std::size_t);
+template double read_pass(const double*, const double*, std::size_t);
+template void update_pass(float*, const float*, float*, float, float, std::size_t);
+template void update_pass(double*, const double*, double*, double, double, std::size_t);
+template void update_pass(float*, const float*, float*, float*, float, float, std::size_t);
+template void update_pass(double*, const double*, double*, double*, double, double, std::size_t);
 
 }  // namespace medgrad::bench

@@ -1,22 +1,25 @@
-// Plain loops over long arrays: what the memory of this machine can do.
+// Plain loops: what this machine can do.
 #pragma once
 
 #include <cstddef>
 
 namespace medgrad::bench {
 
+// What a step cannot do without, and nothing else: no policy, no statistics. In the instruction set
+// that the library uses.
+//
+// Reads g, 1 word per component, or m and g, 2 words. (The sum is returned so that nobody can leave
+// out the loop.)
 template <class T>
-void copy(const T* a, T* b, std::size_t n);  // b = a: 2 words per element
+T read_pass(const T* g, std::size_t n);
 template <class T>
-void triad(const T* a, const T* b, T* c, T s, std::size_t n);  // c = a + s b: 3 words
+T read_pass(const T* m, const T* g, std::size_t n);
+// m <- m + f (g - m), w <- w - eta m: 5 words.
 template <class T>
-void in_place(T* a, T s, T c, std::size_t n);  // a = s a + c: 2 words
-
-// The loop one would write for a CClip step: no policy, no statistics. 5 words.
+void update_pass(T* m, const T* g, T* w, T f, T eta, std::size_t n);
+// Adam's m and v, and w after them: 7 words.
 template <class T>
-void cclip_by_hand(T* m, const T* g, T* w, T tau, T eta, std::size_t n);
-template <class T>
-void vclip_by_hand(T* m, const T* g, T* w, T tau, T eta, std::size_t n);
+void update_pass(T* m, const T* g, T* v, T* w, T f, T eta, std::size_t n);
 
 // out = the sum of n rows of length d, as plainly as it runs at the speed of the memory: rows are
 // added to a part of the result that stays in the cache.

@@ -14,10 +14,8 @@ for variable in THREADS:
 
 import argparse
 import importlib.util
-import itertools
 import json
 import pathlib
-import platform
 import subprocess
 import sys
 import tempfile
@@ -26,8 +24,12 @@ import time
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import steps
+import table
+from files import files
 from peers import stable
 from peers.sample import Weiszfeld, column_median, objective, weiszfeld
+from start import starting
 
 FLOORS = pathlib.Path(__file__).parent / "floors.json"
 TYPES = {"float": np.float32, "double": np.float64}
@@ -45,23 +47,6 @@ def seconds(function, *arguments):
     start = time.perf_counter()
     result = function(*arguments)
     return time.perf_counter() - start, result
-
-
-def online(binary, n, rounds, all_pages=("ordinary", "large"), types=TYPES):
-    """The fused steps against the best plain loop over the same memory, as std::vector gets it and in large pages."""
-    for pages, name in itertools.product(all_pages, types):
-        lines = run(binary, "online", name, pages, n, rounds)
-        limit = max((line for line in lines if line["plain"]), key=lambda line: line["best_gbs"])
-        for line in lines:
-            if not line["plain"]:
-                yield {
-                    "what": f"{line['what']}, {n / 1e6:g} M {name}s" + (", large pages" if pages == "large" else ""),
-                    "ours": f"{line['best_gbs']:.1f} GB/s",
-                    "peer": f"{limit['best_gbs']:.1f} GB/s ({limit['what']})",
-                    "ratio": line["best_gbs"] / limit["best_gbs"],
-                    "target": None if pages == "large" or line["what"].endswith("by hand") else 0.90,
-                    "detail": lines,
-                }
 
 
 def make_rows(n, d, dtype):
@@ -290,11 +275,19 @@ def reproduce(binary, folder, rounds=5, limit=2.0):
                "ratio": peer / min(mine), "target": target, "detail": detail}
 
 
-def language(binary, task, batch, steps, target, rounds=3):
+def products_per_token(task):
+    """Multiplications of the matrix products of a model, forward: weights, logits, and attention over all tokens of the line."""
+    width, hidden, layers, length, vocabulary, relative = {"ptb": (200, 200, 2, 35, 10000, 0),
+                                                           "wikitext2": (512, 2048, 6, 128, 33278, 1)}[task]
+    return layers * (4 * width**2 + 2 * width * hidden + (2 + relative) * length * width) + width * vocabulary
+
+
+def language(binary, plain, task, batch, steps, target, rounds=3):
     """Training steps of a language model against the same model in PyTorch, on all cores, in turns: speed, the peak of
-    memory, and the optimiser's part of a step."""
+    memory, and the optimiser's part of a step; and the share of the peak of fused operations that its products alone come to."""
     peer = pathlib.Path(__file__).parent / "peers" / "language.py"
-    size = ("--task", task, "--batch", batch, "--steps", steps, "--threads", os.cpu_count())
+    threads = os.cpu_count()
+    size = ("--task", task, "--batch", batch, "--steps", steps, "--threads", threads)
     mine, theirs = [], []
     for _ in range(rounds):
         mine.append(run(binary, *size)[0])
@@ -304,6 +297,12 @@ def language(binary, task, batch, steps, target, rounds=3):
     what = f"training, {task}, batch {batch}"
     yield {"what": what, "ours": f"{fastest:.0f} /s", "peer": f"{their_fastest:.0f} tokens/s (PyTorch)",
            "ratio": fastest / their_fastest, "target": target, "detail": [mine, theirs]}
+    # Gradients take twice the products of the loss; a multiplication and an addition are two operations, and twice as many floats as
+    # doubles fit into a register.
+    speed = 6 * products_per_token(task) * fastest * 1e-9
+    peak = 2 * run(plain, "fused", "double", 5)[0]["gflops"] * threads
+    yield {"what": what + ", products", "ours": f"{speed:.0f} GF/s", "peer": f"{peak:.0f} GF/s (FMA peak)", "ratio": speed / peak,
+           "target": None}
     yield {"what": what + ", memory", "ours": f"{least:.2f} GiB", "peer": f"{their_least:.2f} GiB (PyTorch)",
            "ratio": their_least / least, "target": 1 / 0.6}
     optimizer, step = max(((r["optimizer_ms"], r["step_ms"]) for r in mine), key=lambda r: r[0] / r[1])
@@ -366,12 +365,17 @@ def sections(options):
             return
         for variable in THREADS:
             os.environ.pop(variable)
-        yield from language(trainer, "ptb", 256, 5, 1.15)
-        yield from language(trainer, "wikitext2", 20, 2, 1.15)
+        yield from language(trainer, binary, "ptb", 256, 5, 1.15)
+        yield from language(trainer, binary, "wikitext2", 20, 2, 1.15)
 
-    everything = {"online": lambda: online(binary, options.n, options.rounds), "sample": samples, "growth": sizes,
-                  "stable": laws, "reproduce": experiments, "torch": optimisers, "python": package, "workers": ranks,
-                  "language": models}
+    def rows_in_files(size, rounds):
+        with tempfile.TemporaryDirectory(dir=options.build) as temporary:
+            yield from files(programs / "medgrad", pathlib.Path(temporary), size, rounds)
+
+    everything = {"online": lambda: steps.all_steps(run, binary, options.n, options.rounds), "sample": samples, "growth": sizes,
+                  "stable": laws, "files": lambda: rows_in_files(1_000_000_000, 3),
+                  "start": lambda: starting(options.build, 20), "reproduce": experiments, "torch": optimisers, "python": package,
+                  "workers": ranks, "language": models}
     if not options.quick:
         return everything
 
@@ -380,7 +384,8 @@ def sections(options):
         yield from stable_functions(binary, 1.5, 0.5, 1)
 
     # What a change can make slower without anybody noticing, in two minutes.
-    return {"online": lambda: online(binary, options.n, 5, ["ordinary"]), "sample": samples,
+    return {"online": lambda: steps.measured(run, binary, "float", "ordinary", options.n, 7), "sample": samples,
+            "files": lambda: rows_in_files(100_000_000, 3),
             "growth": lambda: growth(binary, 5, 1 << 22, "", None, (4, 16, 64, 256, 1000)), "stable": few_laws,
             "torch": optimisers}
 
@@ -410,7 +415,7 @@ def check(results, known, floors):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", nargs="*", help="online, sample, growth, stable, reproduce, torch, python, workers, language (default: all)")
+    parser.add_argument("section", nargs="*", help="online, sample, growth, stable, files, start, reproduce, torch, python, workers, language (default: all)")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--rounds", type=int, default=15, help="turns of the online steps")
     parser.add_argument("--n", type=int, default=20_000_000, help="length of the online steps' vectors")
@@ -418,6 +423,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="the most telling rows, in two minutes")
     parser.add_argument("--check", action="store_true", help="fail where a ratio is below its floor in bench/floors.json")
     parser.add_argument("--update", action="store_true", help="keep the ratios of this run as floors")
+    parser.add_argument("--write", action="store_true", help="put the tables of this run into docs/performance.md")
     parser.add_argument("--peers", default=sys.executable,
                         help="a Python that has other libraries (torch, byzfl from PyPI) for the section growth")
     options = parser.parse_args()
@@ -432,8 +438,12 @@ def main():
         r["ok"] = None if r["target"] is None else r["ratio"] >= r["target"]
         target, ok = (f"{r['target']:.2f}", "yes" if r["ok"] else "NO") if r["target"] else ("", "")
         print(f"{r['what']:<52} {r['ours']:>12} {r['peer']:>38} {r['ratio']:>8.2f} {target:>7}  {ok}")
-    machine = {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.machine()}
-    (options.build / "bench.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1))
+    data = {"machine": {**table.machine_of(options.build), "numpy": np.__version__}, "results": results,
+            "growth": table.exponents(results)}
+    (options.build / "bench.json").write_text(json.dumps(data, indent=1))
+    if options.write:
+        written, homeless = table.write(data)
+        print(f"Wrote {', '.join(written) or 'nothing'} into {table.DOCUMENT}" + (f"; no place for {', '.join(homeless)}." if homeless else "."))
     floors = json.loads(FLOORS.read_text(encoding="utf-8"))
     if options.update:
         floors["ratios"].update({key_of(r): float(f"{r['ratio']:.3g}") for r in results})

@@ -30,7 +30,7 @@ using kernels::Tally;
 struct Totals {
   kernels::Squares squares;
   double moved;
-  std::uint64_t clipped, within, moving, nan, inf;
+  std::uint64_t clipped, within, moving, nan, inf, out_of_range;
 
   Totals() = default;  // leaves it uninitialised: an array of them sits on the stack of every pass
   explicit Totals(const Tally& tally)
@@ -40,7 +40,8 @@ struct Totals {
         within(tally.within),
         moving(tally.moving),
         nan(tally.nan),
-        inf(tally.inf) {}
+        inf(tally.inf),
+        out_of_range(tally.out_of_range) {}
   void add(const Totals& o) {
     squares += o.squares;
     moved += o.moved;
@@ -49,6 +50,7 @@ struct Totals {
     moving += o.moving;
     nan += o.nan;
     inf += o.inf;
+    out_of_range += o.out_of_range;
   }
   [[nodiscard]] std::size_t non_finite() const { return static_cast<std::size_t>(nan + inf); }
 };
@@ -60,7 +62,7 @@ class Step {
        double* automatic_size)
       : blocks_(blocks),
         options_(options),
-        mode_{options.start == Start::cold},
+        mode_{.cold = options.start == Start::cold},
         workspace_(workspace),
         automatic_size_(automatic_size) {
     for (const Block<T>& block : blocks) {
@@ -194,7 +196,8 @@ class Step {
     const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, mode_, t); });
     reject_if(seen);
     const RadialStep step = factor_of(seen.squares.norm(), seen.inf > 0);
-    pass([&](const Run<T>& run, Tally&) { kernels::relax(run, mode_, step.factor, nullptr); },
+    const Mode known{mode_.cold, seen.out_of_range == 0};
+    pass([&](const Run<T>& run, Tally&) { kernels::relax(run, known, step.factor, nullptr); },
          true);
     return info(seen, 1 - step.share, step.clipped ? 1 : 0);
   }

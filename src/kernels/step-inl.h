@@ -59,7 +59,11 @@ class LaneSquares {
     for (auto& a : acc_) a = hn::Zero(DoubleTag());
   }
 
-  HWY_INLINE void Add(Tag<double>, hn::Vec<Tag<double>> v, size_t k) { AddTo(k, v); }
+  // Multiplication and addition are rounded separately: fused, targets would differ in the last
+  // bit.
+  HWY_INLINE void Add(Tag<double>, hn::Vec<Tag<double>> v, size_t k) {
+    acc_[k] = hn::Add(acc_[k], hn::Mul(v, v));
+  }
 #if HWY_TARGET == HWY_SCALAR
   HWY_INLINE void Add(Tag<float>, hn::Vec<Tag<float>> v, size_t k) {
     AddTo(k, hn::PromoteTo(DoubleTag(), v));
@@ -107,11 +111,8 @@ class LaneSquares {
   }
 #endif
 
-  // Multiplication and addition are rounded separately: fused, targets would differ in the last
-  // bit.
-  HWY_INLINE void AddTo(size_t k, hn::Vec<DoubleTag> v) {
-    acc_[k] = hn::Add(acc_[k], hn::Mul(v, v));
-  }
+  // The square of a float is exact in double: fused or not, the sum has the same bits.
+  HWY_INLINE void AddTo(size_t k, hn::Vec<DoubleTag> v) { acc_[k] = hn::MulAdd(v, v, acc_[k]); }
   hn::Vec<DoubleTag> acc_[kVectors<double>];
 };
 
@@ -125,13 +126,43 @@ HWY_INLINE hn::Mask<Tag<double>> InRange(Tag<double> d, hn::Vec<Tag<double>> v) 
                  hn::Or(hn::Ge(a, hn::Set(d, kSmall)), hn::Eq(a, hn::Zero(d))));
 }
 
-// The vector form of each operation.
+// Are all of the vectors that were added in range?
+template <class T>
+class Range;
+template <>
+class Range<float> {
+ public:
+  HWY_INLINE Range() : seen_(hn::Zero(Tag<float>())) {}
+  // v - v is 0, and NaN where v is not finite.
+  HWY_INLINE void Add(Tag<float>, hn::Vec<Tag<float>> v) { seen_ = hn::Or(seen_, hn::Sub(v, v)); }
+  HWY_INLINE bool Holds(Tag<float> d) const { return hn::AllTrue(d, hn::Eq(seen_, hn::Zero(d))); }
+
+ private:
+  hn::Vec<Tag<float>> seen_;
+};
+template <>
+class Range<double> {
+ public:
+  HWY_INLINE Range() : fine_(hn::FirstN(Tag<double>(), hn::MaxLanes(Tag<double>()))) {}
+  HWY_INLINE void Add(Tag<double> d, hn::Vec<Tag<double>> v) {
+    fine_ = hn::And(fine_, InRange(d, v));
+  }
+  HWY_INLINE bool Holds(Tag<double> d) const { return hn::AllTrue(d, fine_); }
+
+ private:
+  hn::Mask<Tag<double>> fine_;
+};
+
+// The vector form of each operation. kStaysFinite: from a finite g the new m is finite, whatever m
+// and the constants are.
 struct Measure {
   using Scalar = ScalarMeasure;
+  static constexpr bool kStaysFinite = true;
 };
 template <class T>
 struct Relax {
   using Scalar = ScalarRelax;
+  static constexpr bool kStaysFinite = false;
   T f;
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V m, V g, V v, Counts&) const {
@@ -144,9 +175,21 @@ struct Relax {
     return hn::IfThenElse(hn::IsFinite(r), r, hn::Mul(two, halves));
   }
 };
+// The same for f < 1, as nearly always: nothing to decide for each vector.
+template <class T>
+struct PartWay {
+  using Scalar = ScalarRelax;
+  static constexpr bool kStaysFinite = false;
+  T f;
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V m, V, V v, Counts&) const {
+    return hn::Add(m, hn::Mul(hn::Set(d, f), v));
+  }
+};
 template <class T>
 struct Mix {
   using Scalar = ScalarMix;
+  static constexpr bool kStaysFinite = false;
   T keep, f;
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V m, V g, V, Counts&) const {
@@ -156,6 +199,7 @@ struct Mix {
 template <class T>
 struct Clamp {
   using Scalar = ScalarClamp;
+  static constexpr bool kStaysFinite = true;
   T tau;
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V m, V g, V, Counts& counts) const {
@@ -168,6 +212,7 @@ struct Clamp {
 template <class T>
 struct ClampAndCount {
   using Scalar = ScalarClampAndCount;
+  static constexpr bool kStaysFinite = true;
   T tau, size;
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V m, V g, V v, Counts& counts) const {
@@ -180,6 +225,7 @@ struct ClampAndCount {
 template <class T>
 struct Sign {
   using Scalar = ScalarSign;
+  static constexpr bool kStaysFinite = false;
   T tau;
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V m, V, V v, Counts& counts) const {

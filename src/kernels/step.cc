@@ -27,13 +27,19 @@ class Pass {
 
  private:
   static constexpr bool kMoves = Op::Scalar::kMoves;
+  static constexpr size_t kN = hn::MaxLanes(Tag<T>());
+  static constexpr size_t kGroup = 4;  // blocks whose range is looked at together
   using V = hn::Vec<Tag<T>>;
 
-  // Asks for the block that comes 2 KiB after the one at p, every line of it: a block takes some 60
-  // instructions, too many for the processor to look past enough of them by itself.
+  // Asks for the blocks that come 2 KiB after those at p, every line of them. Where a pass measures
+  // and writes, a block takes some 60 instructions, too many for the processor to look past enough
+  // of them by itself; where it does one of the two, asking takes longer than it saves.
   static HWY_INLINE void AskAhead(const T* p) {
     constexpr size_t kAhead = 2048 / sizeof(T), kLine = 64 / sizeof(T);
-    for (size_t i = 0; i < kLanes; i += kLine) hwy::Prefetch(p + kAhead + i);
+    if constexpr (kMeasures && kWrites) {
+      HWY_UNROLL(8)
+      for (size_t i = 0; i < kGroup * kLanes; i += kLine) hwy::Prefetch(p + kAhead + i);
+    }
   }
 
   struct Constants {
@@ -60,67 +66,128 @@ class Pass {
     return first;
   }
 
+  // What of a run the compiler knows, so that nothing else is in the loop over ordinary ones.
+  enum class Shape { any, alone, with_w };  // the last two: warm, without decay
+
   // Whole blocks.
   HWY_INLINE void Body(const Run<T>& run) {
-    const Op op = op_;
-    const Constants constants(run, mode_);
-    Sums sums;
-    Resume(sums);
-    T* m = run.m;
-    const T* g = run.g;
-    T* w = run.w;
-    for (size_t blocks = run.n / kLanes; blocks > 0; --blocks) {
-      AskAhead(m);
-      AskAhead(g);
-      if (kWrites && w != nullptr) AskAhead(w);
-      if (HWY_UNLIKELY(!Block(op, constants, m, g, w, sums))) {
-        Keep(sums);
-        Run<T> block = run;
-        block.m = m;
-        block.g = g;
-        block.w = w;
-        block.n = kLanes;
-        Slow(block);
-        Resume(sums);
-      }
-      m += kLanes;
-      g += kLanes;
-      if (w != nullptr) w += kLanes;
+    if (mode_.cold || run.decays()) return Groups<Shape::any>(run);
+    if constexpr (kWrites) {
+      if (run.steps()) return Groups<Shape::with_w>(run);
     }
-    Keep(sums);
+    Groups<Shape::alone>(run);
   }
 
-  // kLanes components at once; false, with nothing done, where one is out of range.
-  static HWY_INLINE bool Block(const Op& op, const Constants& constants, T* HWY_RESTRICT pm,
+  template <Shape kShape>
+  HWY_NOINLINE void Groups(const Run<T>& run) {
+    constexpr size_t kMany = kGroup * kLanes;
+    const Op op = op_;
+    const Constants constants(run, mode_);
+    T *const m = run.m, *const w = run.w;
+    const T* const g = run.g;
+    // Of a w that is not there no component is asked for.
+    const auto w_at = [w](size_t i) HWY_ATTR {
+      return kShape == Shape::alone || (kShape == Shape::any && w == nullptr) ? nullptr : w + i;
+    };
+    Sums sums;
+    Resume(sums);
+    size_t at = 0;
+    for (; at + kMany <= run.n; at += kMany) {
+      AskAhead(m + at);
+      AskAhead(g + at);
+      if (w_at(at) != nullptr) AskAhead(w + at);
+      if (HWY_UNLIKELY(!mode_.in_range &&
+                       (!InRange<kShape, kGroup>(constants, m + at, g + at, w_at(at))))) {
+        Keep(sums);
+        OneByOne(Piece(run, at, kMany));
+        Resume(sums);
+        continue;
+      }
+      for (size_t i = at; i < at + kMany; i += kLanes) {
+        Block<kShape>(op, constants, m + i, g + i, w_at(i), sums);
+      }
+    }
+    Keep(sums);
+    if (at < run.n) OneByOne(Piece(run, at, run.n - at));
+  }
+
+  // n components from `at` on, which begins a block.
+  static Run<T> Piece(Run<T> run, size_t at, size_t n) {
+    First(run, at);
+    run.n = n;
+    return run;
+  }
+
+  HWY_NOINLINE void OneByOne(Run<T> rest) {
+    const Constants constants(rest, mode_);
+    while (rest.n != 0) {
+      const Run<T> block = First(rest, kLanes);
+      if (InRange<Shape::any, 1>(constants, block.m, block.g, block.w)) {
+        Sums sums;
+        Resume(sums);
+        Block<Shape::any>(op_, constants, block.m, block.g, block.w, sums);
+        Keep(sums);
+      } else {
+        Slow(block);
+      }
+    }
+  }
+
+  // m of a vector, and what stands for its g.
+  template <Shape kShape>
+  static HWY_INLINE V LoadM(const Constants& constants, const T* pm, size_t i) {
+    if (kShape == Shape::any && constants.cold) return hn::Zero(Tag<T>());
+    return hn::LoadU(Tag<T>(), pm + i);
+  }
+  template <Shape kShape>
+  static HWY_INLINE V LoadG(const Constants& constants, const T* pg, const T* pw, size_t i) {
+    const Tag<T> d;
+    const V g = hn::LoadU(d, pg + i);
+    if (kShape != Shape::any || !constants.decays) return g;
+    return hn::Add(g, hn::Mul(hn::Set(d, constants.decay), hn::LoadU(d, pw + i)));
+  }
+
+  // Can all components of so many blocks be squared as they are?
+  template <Shape kShape, size_t kBlocks>
+  static HWY_INLINE bool InRange(const Constants& constants, const T* pm, const T* pg,
+                                 const T* pw) {
+    const Tag<T> d;
+    Range<T> range;
+    HWY_UNROLL(4)
+    for (size_t i = 0; i < kBlocks * kLanes; i += kN) {
+      const V g = LoadG<kShape>(constants, pg, pw, i);
+      range.Add(d, hn::Sub(g, LoadM<kShape>(constants, pm, i)));
+    }
+    return range.Holds(d);
+  }
+
+  // kLanes components at once, all in range.
+  template <Shape kShape>
+  static HWY_INLINE void Block(const Op& op, const Constants& constants, T* HWY_RESTRICT pm,
                                const T* HWY_RESTRICT pg, T* HWY_RESTRICT pw, Sums& sums) {
     const Tag<T> d;
-    constexpr size_t kN = hn::MaxLanes(Tag<T>());
-    V m[kVectors<T>], g[kVectors<T>], v[kVectors<T>];
-    auto fine = hn::FirstN(d, kN);
+    const bool steps = kShape == Shape::with_w || (kShape == Shape::any && constants.steps);
+    HWY_UNROLL(16)
     for (size_t k = 0; k < kVectors<T>; ++k) {
-      m[k] = constants.cold ? hn::Zero(d) : hn::LoadU(d, pm + k * kN);
-      g[k] = hn::LoadU(d, pg + k * kN);
-      if (constants.decays) {
-        g[k] = hn::Add(g[k], hn::Mul(hn::Set(d, constants.decay), hn::LoadU(d, pw + k * kN)));
-      }
-      v[k] = hn::Sub(g[k], m[k]);
-      fine = hn::And(fine, InRange(d, v[k]));
-    }
-    if (HWY_UNLIKELY(!hn::AllTrue(d, fine))) return false;
-    for (size_t k = 0; k < kVectors<T>; ++k) {
-      if constexpr (kMeasures) sums.squares.Add(d, v[k], k);
+      const size_t i = k * kN;
+      const V m = LoadM<kShape>(constants, pm, i);
+      const V g = LoadG<kShape>(constants, pg, pw, i);
+      const V v = hn::Sub(g, m);
+      if constexpr (kMeasures) sums.squares.Add(d, v, k);
       if constexpr (kWrites) {
-        const V max = hn::Set(d, std::numeric_limits<T>::max());
-        const V r = hn::Min(hn::Max(op(d, m[k], g[k], v[k], sums.counts), hn::Neg(max)), max);
-        if constexpr (kMoves) sums.moved.Add(d, hn::Sub(r, m[k]), k);
-        hn::StoreU(r, d, pm + k * kN);
-        if (constants.steps) {
-          const V w = hn::Mul(hn::Set(d, constants.shrink), hn::LoadU(d, pw + k * kN));
-          hn::StoreU(hn::Sub(w, hn::Mul(hn::Set(d, constants.eta), r)), d, pw + k * kN);
+        V r = op(d, m, g, v, sums.counts);
+        if constexpr (!Op::kStaysFinite) {
+          const V max = hn::Set(d, std::numeric_limits<T>::max());
+          r = hn::Min(hn::Max(r, hn::Neg(max)), max);
+        }
+        if constexpr (kMoves) sums.moved.Add(d, hn::Sub(r, m), k);
+        hn::StoreU(r, d, pm + i);
+        if (steps) {
+          const V w = hn::Mul(hn::Set(d, constants.shrink), hn::LoadU(d, pw + i));
+          hn::StoreU(hn::Sub(w, hn::Mul(hn::Set(d, constants.eta), r)), d, pw + i);
         }
       }
     }
-    return true;
   }
 
   // Less than a block, in its lanes; zeros in the others have v = 0 and count for nothing.
@@ -133,7 +200,9 @@ class Pass {
     }
     Sums sums;
     Resume(sums);
-    if (!Block(op_, Constants(part, mode_), m, g, w, sums)) return Slow(part);
+    const Constants constants(part, mode_);
+    if (!InRange<Shape::any, 1>(constants, m, g, w)) return Slow(part);
+    Block<Shape::any>(op_, constants, m, g, w, sums);
     Keep(sums);
     if constexpr (kWrites) {
       for (size_t i = 0; i < part.n; ++i) {
@@ -144,6 +213,7 @@ class Pass {
   }
 
   HWY_NOINLINE void Slow(const Run<T>& block) {
+    ++tally_.out_of_range;
     scalar_block(block, mode_, scalar_, kMeasures, kWrites, 1, tally_);
   }
 
@@ -170,14 +240,22 @@ template <class T>
 void MeasureRun(const Run<T>& run, Mode mode, Tally& tally) {
   Pass<true, false, T, Measure>({}, {}, mode, tally).Over(run);
 }
-template <class T>
-void RelaxRun(const Run<T>& run, Mode mode, Factor factor, Tally* tally) {
-  const Relax<T> op{static_cast<T>(factor.f)};
+template <class T, class Op>
+void RelaxRun(const Run<T>& run, Mode mode, const Op& op, Factor factor, Tally* tally) {
   Tally unused;
   if (tally != nullptr) {
-    Pass<true, true, T, Relax<T>>(op, {factor}, mode, *tally).Over(run);
+    Pass<true, true, T, Op>(op, {factor}, mode, *tally).Over(run);
   } else {
-    Pass<false, true, T, Relax<T>>(op, {factor}, mode, unused).Over(run);
+    Pass<false, true, T, Op>(op, {factor}, mode, unused).Over(run);
+  }
+}
+template <class T>
+void RelaxRun(const Run<T>& run, Mode mode, Factor factor, Tally* tally) {
+  const T f = static_cast<T>(factor.f);
+  if (f < T{1}) {
+    RelaxRun(run, mode, PartWay<T>{f}, factor, tally);
+  } else {
+    RelaxRun(run, mode, Relax<T>{f}, factor, tally);
   }
 }
 template <class T>
@@ -207,11 +285,8 @@ size_t FirstNonFinite(const T* x, size_t n) {
   constexpr size_t kN = hn::MaxLanes(Tag<T>());
   const auto max = hn::Set(d, std::numeric_limits<T>::max());
   size_t i = 0;
-  constexpr size_t kAhead = 4096 / sizeof(T);
   constexpr size_t kStride = 4 * kLanes;  // enough loads at once to keep the memory busy
   for (; i + kStride <= n; i += kStride) {
-    hwy::Prefetch(x + i + kAhead);
-    hwy::Prefetch(x + i + kAhead + kStride / 2);
     auto fine = hn::Le(hn::Abs(hn::LoadU(d, x + i)), max);
     for (size_t k = kN; k < kStride; k += kN) {
       fine = hn::And(fine, hn::Le(hn::Abs(hn::LoadU(d, x + i + k)), max));

@@ -35,6 +35,9 @@ struct Run {
 
 struct Mode {
   bool cold = false;
+  // A pass before has seen the same increments, none of them out of range: nobody has to look
+  // again.
+  bool in_range = false;
 };
 
 // What a pass saw; passes over further runs add to it.
@@ -44,6 +47,7 @@ struct Tally {
   std::uint64_t clipped = 0;  // components whose increment was cut, by clamp and sign only
   std::uint64_t within = 0, moving = 0;  // those with 0 < |v| <= size and 0 < |v|, where asked for
   std::uint64_t nan = 0, inf = 0;
+  std::uint64_t out_of_range = 0;  // blocks that went component by component
 };
 
 // A factor f s t on the increment, s and t powers of two: f * (t * (s*g - s*m)) is right even where

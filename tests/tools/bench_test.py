@@ -1,0 +1,110 @@
+"""A kernel that has been made slower is noticed, by its instructions and by its ratio; a busy machine does not decide.
+
+Run by CTest as: bench_test.py BENCH BUILD, the folders.
+"""
+
+import importlib.util
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BENCH, BUILD = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+del sys.argv[1:3]
+STEP = {"kind": "step", "type": "float", "rows": 1, "columns": 8192}
+
+
+def load(name):
+    sys.path.insert(0, str(BENCH))
+    spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Instructions(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.floors = pathlib.Path(folder.name) / "floors.json"
+        self.floors.write_text(json.dumps({"margin": 0.1, "instructions": [{**STEP, "what": "cclip"}, {**STEP, "what": "vclip"}],
+                                           "ratios": {}}))
+
+    def check(self, *arguments):
+        return subprocess.run([sys.executable, "-B", BENCH / "check.py", "--build", BUILD, "--floors", self.floors, *arguments],
+                              capture_output=True, text=True, check=False)
+
+    @unittest.skipUnless(shutil.which("valgrind") and load("check").has_avx2(), "needs valgrind and AVX2")
+    def test_a_slowed_kernel_is_caught(self):
+        self.assertEqual(self.check("--update").returncode, 0)
+        again = self.check()
+        self.assertEqual((again.returncode, again.stdout.count("SLOWER")), (0, 0), again.stdout)
+        slowed = self.check("--program", "medgrad_bench_slowed")
+        self.assertEqual((slowed.returncode, slowed.stdout.count("SLOWER")), (1, 2), slowed.stdout)
+        self.assertIn("2 of 2 take more than 10% more instructions", slowed.stdout)
+
+    @unittest.skipUnless(shutil.which("valgrind") and load("check").has_avx2(), "needs valgrind and AVX2")
+    def test_what_has_no_floor_fails(self):
+        self.assertEqual(self.check().returncode, 1)
+
+
+class Ratios(unittest.TestCase):
+    def setUp(self):
+        self.run_module = load("run")
+        self.floors = {"margin": 0.1, "ratios": {"a step / bare loop": 0.9}}
+
+    def check(self, first, *later):
+        """The verdict on a section whose row has these ratios, one for every time it is measured."""
+        ratios = iter(later)
+
+        def row(ratio):
+            return {"what": "a step", "peer": "20 GB/s (bare loop)", "ratio": ratio, "section": "online"}
+
+        return self.run_module.check([row(first)], {"online": lambda: [row(next(ratios))]}, self.floors)
+
+    def test_slower_every_time(self):
+        self.assertEqual(self.check(0.7, 0.72, 0.71), 1)
+
+    def test_within_the_margin(self):
+        self.assertEqual(self.check(0.82), 0)
+
+    def test_a_busy_moment(self):
+        self.assertEqual(self.check(0.5, 0.6, 0.91), 0)
+
+
+class Table(unittest.TestCase):
+    MACHINE = {"date": "2026-01-01", "cpu": "a processor", "cores": 2, "simd": "AVX2", "compiler": "GCC"}
+
+    def setUp(self):
+        self.table = load("table")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.document = pathlib.Path(folder.name) / "performance.md"
+        self.document.write_text("Before.\n<!-- bench: online -->\nold\n<!-- end of bench -->\nAfter.\n")
+
+    def rows(self, power):
+        return [{"section": "online", "what": f"step {n}", "ours": "1 GB/s", "peer": "2 GB/s (bare loop)", "ratio": 0.5, "target": None,
+                 "operation": "step", "size": n, "seconds": 1e-9 * n**power} for n in (1000, 10000, 1000000)]
+
+    def test_exponents(self):
+        for power in (1, 2):
+            self.assertAlmostEqual(self.table.exponents(self.rows(power))[0]["exponent"], power, places=9)
+        self.assertEqual(self.table.exponents(self.rows(1)[:2]), [])  # two sizes make no law
+
+    def test_tables_go_between_the_markers(self):
+        data = {"machine": self.MACHINE, "results": self.rows(1) + [{**self.rows(1)[0], "section": "stable"}]}
+        self.assertEqual(self.table.write(data, self.document), (["online"], ["stable"]))
+        text = self.document.read_text()
+        self.assertTrue(text.startswith("Before.\n<!-- bench: online -->\n`./dev bench online`, 2026-01-01: a processor"))
+        self.assertTrue(text.endswith("<!-- end of bench -->\nAfter.\n"))
+        self.assertNotIn("old", text)
+        self.assertIn("| step 1000 | 1 GB/s | 2 GB/s (bare loop) | 0.50 |  |", text)
+        self.table.write(data, self.document)
+        self.assertEqual(self.document.read_text(), text)  # writing it again changes nothing
+
+
+if __name__ == "__main__":
+    unittest.main()
