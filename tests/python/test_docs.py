@@ -3,6 +3,8 @@ import doctest
 import importlib
 import inspect
 import os
+import pathlib
+import re
 
 import medgrad
 import pytest
@@ -33,13 +35,17 @@ def test_one_version():
         assert medgrad.__version__ == file.readline().strip()
 
 
-def test_the_examples_of_the_documents_run():
-    import re
-    for document in ("README.md", "docs/python.md"):
-        with open(os.path.join(os.path.dirname(__file__), "../..", document), encoding="utf-8") as file:
-            blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S)
-        assert blocks, document
-        for block in blocks:
-            if "torch" in block:
-                pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
-            exec(compile(block, document, "exec"), {})  # noqa: S102
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BLOCKS = [(str(path.relative_to(ROOT)), block) for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+          for block in re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)]
+
+
+@pytest.mark.parametrize("document, block", BLOCKS, ids=[document for document, _ in BLOCKS])
+def test_the_examples_of_the_documents_run(document, block):
+    if "torch" in block:
+        pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+    exec(compile(block, document, "exec"), {})  # noqa: S102
+
+
+def test_there_are_examples():
+    assert {"README.md", "docs/python.md", "docs/quickstart.md"} <= {document for document, _ in BLOCKS}

@@ -7,9 +7,8 @@ import re
 from documents import code_block, highlighted
 from website import ROOT, Page
 
-GROUPS = (("Of the paper, on synthetic problems", lambda name: name.split("-")[0] in ("toy", "moments", "projection", "least", "huber", "rates")),
-          ("Beyond the paper", lambda name: name in ("byzantine", "centered", "centered-clipping", "scale", "corrupted")),
-          ("On language models", lambda name: True))
+GROUPS = {"paper": "Of the paper, on synthetic problems", "beyond": "Beyond the paper", "language": "On language models"}
+OF_THE_PAPER = re.compile(r"toy|moments|projection|least-squares|huber-ablation|rates")
 MARKS = {True: ("holds", "✓"), False: ("fails", "✗"), None: ("open", "?")}
 
 
@@ -81,19 +80,20 @@ def add_gallery(site, names, results, pages):
     """The index of all experiments and a page for each; all claims."""
     index = site.add(Page("experiments/index.html", "Gallery", "", group="Results", wide=True,
                           summary="Every experiment with its figures, its command and what became of its claims"))
-    cards, claims = {title: [] for title, _ in GROUPS}, []
+    cards, claims = {group: [] for group in GROUPS}, []
     for name in names:
         page, folder, summary = experiment_page(site, name, results, pages, index)
         claims += summary.get("claims", []) if folder else []
         drawn = figures_of(folder)[:1] if folder else []
         picture = "".join(site.image(index, path, title) for path, title, _, _ in drawn) or '<span class="none">not run here</span>'
-        group = next(title for title, belongs in GROUPS if belongs(name))
+        is_language = '"task"' in (ROOT / "experiments" / f"{name}.json").read_text(encoding="utf-8")
+        group = "language" if is_language else "paper" if OF_THE_PAPER.match(name) else "beyond"
         cards[group].append(f'<a class="card" href="{index.to(page.url)}"><span class="thumb">{picture}</span><b>{html.escape(summary["title"])}</b>'
                             f'<span><code>{name}</code>{badge(summary["claims"]) if folder and summary["claims"] else ""}</span></a>')
     held = sum(claim["holds"] is True for claim in claims)
     index.body = ("<h1>Gallery</h1><p class=\"lead\">Every experiment with its figures, its command and what became of its claims. The synthetic ones "
                   f"were run when this site was built: <code>medgrad reproduce</code> takes seconds. {held} of {len(claims)} claims hold; "
                   "where one does not, the evidence says by how much.</p>")
-    for title, inside in cards.items():
-        index.body += f'<h2 id="{title.split()[0].lower()}-{title.split()[-1].lower()}">{title}</h2><div class="cards">{"".join(inside)}</div>'
+    for group, inside in cards.items():
+        index.body += f'<h2 id="{group}">{GROUPS[group]}</h2><div class="cards">{"".join(inside)}</div>'
     return claims
