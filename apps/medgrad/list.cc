@@ -19,6 +19,13 @@
 namespace medgrad::app {
 namespace {
 
+// What an experiment takes beyond this program. A film makes up its data.
+std::string needs_of(const lab::BuiltIn& one, const Node& document) {
+  if (!one.needs_libtorch) return "";
+  const bool made_up = document.find("kind") != nullptr && plain(*document.find("kind")) == "film";
+  return made_up ? " (needs libtorch)" : " (needs libtorch and data)";
+}
+
 // A registry entry without its type: what there is to say about it.
 struct Item {
   std::string name, aliases, formula, meaning;
@@ -63,9 +70,7 @@ std::vector<Item> experiment_items() {
   std::vector<Item> items;
   for (const lab::BuiltIn& one : lab::built_in_experiments()) {
     const Node document = parse_document(one.text, std::string(one.name));
-    items.push_back(plain_item(
-        one.name,
-        plain(*document.find("title")) + (one.needs_libtorch ? " (needs libtorch and data)" : "")));
+    items.push_back(plain_item(one.name, plain(*document.find("title")) + needs_of(one, document)));
   }
   return items;
 }

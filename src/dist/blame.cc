@@ -39,7 +39,10 @@ std::string reason_for(const Record& mean, double usual, double usually_unused,
     reasons.push_back(fmt::format("{} damaged", counted(mean.damaged, "piece")));
   constexpr double kFar = 3;
   if (mean.distance > kFar * usual && usual > 0)
-    reasons.push_back(fmt::format("{:.1f} times as far away as others", mean.distance / usual));
+    reasons.push_back(fmt::format("{} times as far away as others",
+                                  mean.distance < 1000 * usual
+                                      ? fmt::format("{:.1f}", mean.distance / usual)
+                                      : fmt::format("{:.1e}", mean.distance / usual)));
   const double unused = static_cast<double>(mean.unused) /
                         static_cast<double>(std::max<std::uint64_t>(1, mean.steps));
   if (unused > 0.5 && usually_unused < 0.5)

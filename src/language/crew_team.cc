@@ -1,9 +1,12 @@
 #include "language/crew_team.h"
 
 #include <fmt/core.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "medgrad/dist/catch_up.h"
 #include "medgrad/sample.h"
@@ -35,6 +38,19 @@ class CrewTeam final : public Team {
   bool has_others() const override { return true; }
   bool joined_late() const override { return late_; }
 
+  // One that was started again has been through it.
+  bool begin(std::uint64_t step) override {
+    for (const Event& one : options().events) {
+      if (one.worker != worker_ || one.from != step || late_) continue;
+      if (one.kind == Event::Kind::killed) (void)::raise(SIGKILL);
+      if (one.kind == Event::Kind::stalled && !stalled_) {
+        stalled_ = true;
+        std::this_thread::sleep_for(std::chrono::duration<double>(2 * options().deadline));
+      }
+    }
+    return false;
+  }
+
   void gather() override {
     group_.reset();
     try {
@@ -57,7 +73,8 @@ class CrewTeam final : public Team {
                 std::span<float> result) override {
     Contribution& own = mine.front();
     try {
-      if (options().byzantine > 0 && !needs_data(options().attack)) lie(own, step);
+      damage(own, step);
+      lie(own, step);
       std::vector<dist::WorkerReport> reports;
       dist::Options<float> how = aggregation(step);
       how.seconds = own.seconds;
@@ -89,18 +106,17 @@ class CrewTeam final : public Team {
  private:
   // The honest show the liars what they have, and those make up what they send.
   void lie(Contribution& own, std::uint64_t step) {
+    const Camps all = camps(step);
+    if (all.liars.empty()) return;
     const std::size_t d = own.gradient.size(), bytes = d * sizeof(float);
-    const std::vector<int>& all = crew_.members();
-    const auto liars =
-        static_cast<std::size_t>(std::ranges::count_if(all, [&](int w) { return lies(w); }));
-    const std::size_t honest = all.size() - liars;  // who come first
-    if (liars == 0) return;
-    const bool mine = lies(own.worker);
-    std::vector<std::size_t> sent(all.size()), received(all.size());
-    LargeVector<float> copies, rows(mine ? honest * d : 0);
-    for (std::size_t r = 0; r < all.size(); ++r) {
-      if (mine && r < honest) received[r] = bytes;
-      if (mine || r < honest) continue;
+    const auto n = static_cast<std::size_t>(group_->size()),
+               me = static_cast<std::size_t>(group_->rank());
+    const bool mine = std::ranges::count(all.liars, me) > 0;
+    std::vector<std::size_t> sent(n), received(n);
+    LargeVector<float> copies, rows(mine ? all.honest.size() * d : 0);
+    for (const std::size_t r : all.honest) received[r] = mine ? bytes : 0;
+    for (const std::size_t r : all.liars) {
+      if (std::ranges::count(all.honest, me) == 0) continue;
       sent[r] = bytes;
       copies.insert(copies.end(), own.gradient.begin(), own.gradient.end());
     }
@@ -109,15 +125,15 @@ class CrewTeam final : public Team {
                            std::as_writable_bytes(std::span<float>(rows)), received)
         .wait();
     if (!mine) return;
-    const LargeVector<float> said = lies_about(rows, liars, d, step);
-    const std::size_t k = static_cast<std::size_t>(group_->rank()) - honest;
-    own.gradient.assign(said.begin() + static_cast<std::ptrdiff_t>(k * d),
-                        said.begin() + static_cast<std::ptrdiff_t>((k + 1) * d));
+    const Share share = share_of(all, me, step);
+    const LargeVector<float> said = lies_about(*share.lie, rows, share.of, d, step);
+    const auto begin = said.begin() + static_cast<std::ptrdiff_t>(share.place * d);
+    own.gradient.assign(begin, begin + static_cast<std::ptrdiff_t>(d));
   }
 
   int worker_;
   libtorch::Crew crew_;
-  bool late_;
+  bool late_, stalled_ = false;
   std::unique_ptr<dist::Communicator> group_;
 };
 

@@ -1,6 +1,7 @@
 #include "language/experiments.h"
 
 #include "language/corrupted_results.h"
+#include "language/film_study.h"
 #include "language/gradient_study.h"
 #include "language/run_results.h"
 #include "language/tracking_findings.h"
@@ -13,9 +14,11 @@ const lab::Catalogue& catalogue() {
     lab::Catalogue catalogue = lab::synthetic_catalogue();
     catalogue.kinds.push_back({"gradients", read_gradient_study, "tracking"});
     catalogue.kinds.push_back({"training", read_train_study, "training"});
+    catalogue.kinds.push_back({"film", read_film_study, "film"});
     catalogue.findings.push_back({"tracking", tracking_findings});
     catalogue.findings.push_back({"training", training_findings});
     catalogue.findings.push_back({"corrupted-training", corrupted_training_findings});
+    catalogue.findings.push_back({"film", film_findings});
     return catalogue;
   }();
   return all;

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -63,15 +64,24 @@ class JointRun final : public Run {
       simulated_ = make_simulated_team(how_);
       team_ = simulated_.get();
     }
-    if (flips() && !task_.flipped(task_.batch_in_order(0)))
+    const bool flips = (how_.byzantine > 0 && needs_data(how_.attack)) ||
+                       std::ranges::any_of(how_.events, [](const Event& one) {
+                         return one.kind == Event::Kind::lies && needs_data(one.attack);
+                       });
+    if (flips && !task_.flipped(task_.batch_in_order(0)))
       throw Error(fmt::format("{} has no labels to flip; choose another attack than label-flip.",
                               task_.info().name));
     parameters_ = model_->parameters();
     joint_.resize(dimension_of(parameters_));
-    for (const int worker : team_->here()) mine_.push_back({worker, joint_});
+    look_who_is_here();
   }
 
-  [[nodiscard]] bool flips() const { return how_.byzantine > 0 && needs_data(how_.attack); }
+  void look_who_is_here() {
+    const std::vector<int> here = team_->here();
+    if (std::ranges::equal(here, mine_, {}, {}, &Contribution::worker)) return;
+    mine_.clear();
+    for (const int worker : here) mine_.push_back({worker, joint_});
+  }
 
   // Before the first step, and whenever somebody is gone or has come.
   void come_together() {
@@ -138,6 +148,8 @@ class JointRun final : public Run {
 
   bool step() override {
     const std::size_t first = position_.batch, each = length_.accumulate;
+    const bool changed = team_->begin(position_.step);
+    look_who_is_here();
     for (Contribution& one : mine_) {
       const auto worker = static_cast<std::size_t>(one.worker);
       const auto begin = Clock::now();
@@ -157,6 +169,7 @@ class JointRun final : public Run {
       come_together_again();
       return true;
     }
+    if (changed) log_members();
     put_gradient(joint_, parameters_);
     const bool goes_on = advance(joint.loss, first + how_.workers * each);
     agreed_ = team_->has_others() && joint.stop;
@@ -167,7 +180,8 @@ class JointRun final : public Run {
   // A worker's gradient: the mean over its batches. Dropout is a function of the number of the
   // batch. False where the run was stopped.
   bool contribute(Contribution& one, std::size_t batch) {
-    const bool lies = team_->lies(one.worker), counts = !lies || flips();
+    const Attack* const lie = how_.lie_of(one.worker, position_.step);
+    const bool lies = lie != nullptr, counts = !lies || needs_data(*lie);
     const std::uint64_t drawn =
         (position_.step * how_.workers + static_cast<std::size_t>(one.worker)) * length_.accumulate;
     double sum = 0;

@@ -21,6 +21,7 @@ Json json_of(const TeamOptions& team) {
                {"topology", dist::name(team.topology)},
                {"byzantine", team.byzantine}};
   if (team.byzantine > 0) json["attack"] = describe(team.attack);
+  for (const Event& one : team.events) json["events"].push_back(one.text);
   return json;
 }
 

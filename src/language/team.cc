@@ -17,21 +17,32 @@ constexpr std::uint64_t kStop = std::uint64_t{1} << 32, kWaits = kStop << 1;
 class SimulatedTeam final : public Team {
  public:
   explicit SimulatedTeam(const TeamOptions& options)
-      : Team(options), ranks_(dist::make_threads(static_cast<int>(options.workers))) {}
-
-  std::vector<int> here() const override { return members(); }
-  std::vector<int> members() const override {
-    std::vector<int> all(ranks_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
-    return all;
+      : Team(options), members_(present({}, options.workers, 0)) {
+    form();
   }
+
+  std::vector<int> here() const override { return members_; }
+  std::vector<int> members() const override { return members_; }
   bool leads() const override { return true; }
   bool has_others() const override { return false; }
+
+  bool begin(std::uint64_t step) override {
+    const auto at = [&](std::uint64_t when) {
+      return present(options().events, options().workers, when);
+    };
+    const std::vector<int> now = at(step);
+    if (now != members_) {
+      members_ = now;
+      form();
+    }
+    return now != (step == 0 ? present({}, options().workers, 0) : at(step - 1));
+  }
 
   Joint combine(std::uint64_t step, std::span<Contribution> mine, bool stop,
                 std::span<float> result) override {
     const std::size_t d = result.size();
-    if (options().byzantine > 0 && !needs_data(options().attack)) lie(mine, step, d);
+    for (Contribution& one : mine) damage(one, step);
+    lie(mine, step, d);
     std::vector<dist::WorkerReport> reports;
     std::vector<std::exception_ptr> failed(ranks_.size());
     std::vector<std::thread> threads;
@@ -58,32 +69,77 @@ class SimulatedTeam final : public Team {
   }
 
  private:
+  void form() { ranks_ = dist::make_threads(static_cast<int>(members_.size())); }
+
   void lie(std::span<Contribution> mine, std::uint64_t step, std::size_t d) const {
-    const std::size_t liars = options().byzantine, honest = mine.size() - liars;
-    LargeVector<float> rows(honest * d);
-    for (std::size_t i = 0; i < honest; ++i)
-      std::ranges::copy(mine[i].gradient, rows.begin() + static_cast<std::ptrdiff_t>(i * d));
-    const LargeVector<float> said = lies_about(rows, liars, d, step);
-    for (std::size_t k = 0; k < liars; ++k)
-      mine[honest + k].gradient.assign(said.begin() + static_cast<std::ptrdiff_t>(k * d),
-                                       said.begin() + static_cast<std::ptrdiff_t>((k + 1) * d));
+    const Camps all = camps(step);
+    if (all.liars.empty()) return;
+    LargeVector<float> rows;
+    for (const std::size_t i : all.honest)
+      rows.insert(rows.end(), mine[i].gradient.begin(), mine[i].gradient.end());
+    for (std::size_t k = 0; k < all.liars.size(); ++k) {
+      const auto [lie, place, of] = share_of(all, all.liars[k], step);
+      if (place > 0) continue;  // the first of each attack makes it up for all
+      const LargeVector<float> said = lies_about(*lie, rows, of, d, step);
+      for (std::size_t j = k; j < all.liars.size(); ++j) {
+        const Share one = share_of(all, all.liars[j], step);
+        if (describe(*one.lie) != describe(*lie)) continue;
+        const auto begin = said.begin() + static_cast<std::ptrdiff_t>(one.place * d);
+        mine[all.liars[j]].gradient.assign(begin, begin + static_cast<std::ptrdiff_t>(d));
+      }
+    }
   }
 
+  std::vector<int> members_;
   std::vector<std::unique_ptr<dist::Communicator>> ranks_;
 };
 
 }  // namespace
 
-LargeVector<float> Team::lies_about(std::span<const float> honest, std::size_t liars, std::size_t d,
-                                    std::uint64_t step) const {
+Team::Camps Team::camps(std::uint64_t step) const {
+  Camps all;
+  const std::vector<int> workers = members();
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const Attack* const lie = options_.lie_of(workers[i], step);
+    if (lie != nullptr && !needs_data(*lie)) all.liars.push_back(i);
+    if (lie == nullptr && options_.damage_of(workers[i], step) == nullptr) all.honest.push_back(i);
+  }
+  return all;
+}
+
+Team::Share Team::share_of(const Camps& all, std::size_t liar, std::uint64_t step) const {
+  const std::vector<int> workers = members();
+  const auto lie_of = [&](std::size_t i) { return options_.lie_of(workers[i], step); };
+  Share share{lie_of(liar)};
+  const std::string words = describe(*share.lie);
+  for (const std::size_t i : all.liars) {
+    if (describe(*lie_of(i)) != words) continue;
+    if (i < liar) ++share.place;
+    ++share.of;
+  }
+  return share;
+}
+
+void Team::damage(Contribution& one, std::uint64_t step) const {
+  const BitFlip* const flip = options_.damage_of(one.worker, step);
+  if (flip == nullptr) return;
+  BitFlip own = *flip;
+  own.seed += static_cast<std::uint64_t>(one.worker);
+  const LargeVector<float> before = one.gradient;
+  AttackOptions<float> how;
+  how.round = step;
+  (void)attack<float>(own, Rows<float>(before.data(), 1, before.size()), 1, one.gradient, how);
+}
+
+LargeVector<float> Team::lies_about(const Attack& lie, std::span<const float> honest,
+                                    std::size_t liars, std::size_t d, std::uint64_t step) const {
   LargeVector<float> said(liars * d);
   AttackOptions<float> how;
-  how.against = is_optimal(options_.attack) ? &options_.rule : nullptr;
+  how.against = is_optimal(lie) ? &options_.rule : nullptr;
   how.center = state.centre;
   how.non_finite = NonFinite::robust;
   how.round = step;
-  (void)attack<float>(options_.attack, Rows<float>(honest.data(), honest.size() / d, d), liars,
-                      said, how);
+  (void)attack<float>(lie, Rows<float>(honest.data(), honest.size() / d, d), liars, said, how);
   return said;
 }
 

@@ -4,7 +4,8 @@
 // A team of N workers takes N times as many batches in a step: worker i the i-th (or, where several
 // are accumulated, the i-th few) of the next ones, with dropout of its own, a function of the seed
 // and of the batch alone. The last B of them lie, where an attack is given: they see what the
-// honest have before they say anything. What all take part in is the same whether they are
+// honest have before they say anything. More can happen to them on the way (events.h). What all
+// take part in is the same whether they are
 // processes of their own (make_crew_team) or are simulated in one (make_simulated_team), to the
 // bit.
 #pragma once
@@ -69,9 +70,10 @@ class Team {
   [[nodiscard]] virtual bool leads() const = 0;
   // Are there others, in processes of their own?
   [[nodiscard]] virtual bool has_others() const = 0;
-  [[nodiscard]] bool lies(int worker) const {
-    return static_cast<std::size_t>(worker) + options_.byzantine >= options_.workers;
-  }
+
+  // Before a step: what happens to those that are here then (events.h). True where others take part
+  // than in the step before.
+  [[nodiscard]] virtual bool begin(std::uint64_t /*step*/) { return false; }
 
   // One gradient of all. Throws dist::Lost where somebody is gone: gather() then, and the step is
   // taken again; nothing has changed.
@@ -93,9 +95,24 @@ class Team {
   TeamState state;
 
  protected:
-  // The rows of the liars, from those of the honest; both in the order of the workers.
-  [[nodiscard]] LargeVector<float> lies_about(std::span<const float> honest, std::size_t liars,
-                                              std::size_t d, std::uint64_t step) const;
+  // Members in a step: who tells the truth, and who makes something up. (Others have flipped labels
+  // or damaged gradients.)
+  struct Camps {
+    std::vector<std::size_t> honest, liars;  // their places among the members
+  };
+  [[nodiscard]] Camps camps(std::uint64_t step) const;
+  // The attack of a liar, how many have the same one, and which of those it is.
+  struct Share {
+    const Attack* lie = nullptr;
+    std::size_t place = 0, of = 0;
+  };
+  [[nodiscard]] Share share_of(const Camps& all, std::size_t liar, std::uint64_t step) const;
+  // What all liars say who say it by one attack, from the rows of the honest.
+  [[nodiscard]] LargeVector<float> lies_about(const Attack& lie, std::span<const float> honest,
+                                              std::size_t liars, std::size_t d,
+                                              std::uint64_t step) const;
+  // Flips bits of one that has such an event.
+  void damage(Contribution& one, std::uint64_t step) const;
   [[nodiscard]] dist::Options<float> aggregation(std::uint64_t step) const;
   // Notes what became of whose gradient, and finds what is known of the step.
   [[nodiscard]] Joint conclude(std::span<const dist::WorkerReport> reports,

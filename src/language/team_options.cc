@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <set>
+
+#include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/registry.h"
 #include "medgrad/sample.h"
@@ -21,7 +24,47 @@ Attack attack_of(const TeamTexts& texts) {
   return attack;
 }
 
+// Those of the texts. In every step the rule must have as many workers as it needs.
+std::vector<Event> events_of(const TeamTexts& texts, const Rule& rule) {
+  std::vector<Event> events;
+  std::set<std::uint64_t> changes;
+  for (const std::string& text : texts.events) {
+    events.push_back(parse_event(text));
+    if (static_cast<std::size_t>(events.back().worker) >= texts.workers)
+      throw Error(
+          "events", text,
+          fmt::format("workers are counted from 0, and the last one is {}", texts.workers - 1));
+    changes.insert(events.back().from);
+  }
+  for (const std::uint64_t step : changes) {
+    const std::size_t n = present(events, texts.workers, step).size();
+    if (n == 0)
+      throw Error("events", texts.events.front(), fmt::format("nobody is left in step {}", step));
+    try {
+      validate(rule, n);
+    } catch (const Error& error) {
+      throw Error(fmt::format("In step {} the rule has {}, which is too few: {}", step,
+                              counted(n, "worker"), error.what()));
+    }
+  }
+  return events;
+}
+
 }  // namespace
+
+const Attack* TeamOptions::lie_of(int worker, std::uint64_t step) const {
+  for (const Event& one : events)
+    if (one.worker == worker && one.kind == Event::Kind::lies && !one.damages() && one.at(step))
+      return &one.attack;
+  return static_cast<std::size_t>(worker) + byzantine >= workers ? &attack : nullptr;
+}
+
+const BitFlip* TeamOptions::damage_of(int worker, std::uint64_t step) const {
+  for (const Event& one : events)
+    if (one.worker == worker && one.damages() && one.at(step))
+      return &std::get<BitFlip>(one.attack);
+  return nullptr;
+}
 
 TeamOptions team_options(const TeamTexts& texts) {
   TeamOptions options;
@@ -40,6 +83,7 @@ TeamOptions team_options(const TeamTexts& texts) {
   options.rule = told ? rule_told(texts.aggregate, texts.f.value_or(texts.byzantine))
                       : make_rule(texts.aggregate);
   validate(options.rule, options.workers);
+  options.events = events_of(texts, options.rule);
   return options;
 }
 

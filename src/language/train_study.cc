@@ -95,7 +95,7 @@ std::optional<TeamOptions> read_team(Reader& reader) {
   constexpr std::size_t kMostWorkers = 4096;
   const Node* const rule = reader.any("aggregate");
   if (rule == nullptr) {
-    for (const char* const key : {"workers", "f", "topology", "byzantine", "attack"})
+    for (const char* const key : {"workers", "f", "topology", "byzantine", "attack", "events"})
       if (const Node* const node = reader.any(key))
         reader.fail(*node, fmt::format("'{}' is for workers that train together; say by which rule "
                                        "as 'aggregate'.",
@@ -109,6 +109,7 @@ std::optional<TeamOptions> read_team(Reader& reader) {
   texts.topology = reader.word("topology", {"sharded", "server"}, "sharded");
   texts.byzantine = reader.whole("byzantine", 0, 0, kMostWorkers);
   texts.attack = reader.text("attack", "");
+  texts.events = read_events(reader);
   return reader.located(*rule, [&] { return team_options(texts); });
 }
 
@@ -190,6 +191,19 @@ std::string sweep_config(const TaskInfo& info, const TaskOptions& of, const std:
 std::string sweep_config(const Task& task, const std::string& name, const SweepOptions& sweep,
                          const TrainingOptions& base, const std::vector<FinishedRun>& runs) {
   return sweep_config(task.info(), task.options(), task.description(), name, sweep, base, runs);
+}
+
+std::vector<std::string> read_events(Reader& reader) {
+  std::vector<std::string> events;
+  const Node* const node = reader.any("events");
+  if (node == nullptr) return events;
+  if (node->list() == nullptr)
+    reader.fail(*node, "'events' must be a list of texts, such as [\"4:killed@120-160\"].");
+  for (const Node& entry : *node->list()) {
+    if (entry.text() == nullptr) reader.fail(entry, "'events' must be a list of texts.");
+    events.push_back(reader.located(entry, [&] { return parse_event(*entry.text()).text; }));
+  }
+  return events;
 }
 
 TrainSettings read_train_settings(const Node& document, const std::string& file) {

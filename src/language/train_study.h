@@ -13,7 +13,7 @@
 //     "lr_schedule": {"kind": "cosine", "value": 1, "factor": 0.1, "every": 1, "warmup": 0}
 //
 // With "workers": 8 and "aggregate": "nnm+median" as many workers train together, simulated in one
-// process; "f", "topology", "byzantine" and "attack" are as in team_options.h.
+// process; "f", "topology", "byzantine", "attack" and "events" are as in team_options.h.
 //
 // With "corrupted": {"share": [0, 0.05], "factor": -100} all of it is run at each share of
 // corrupted steps, and the results are those of corrupted_results.h.
@@ -66,6 +66,9 @@ struct TrainSettings {
 
 // config.json of the study as far as it is known before it is run.
 [[nodiscard]] std::string planned_config(const TrainSettings& settings);
+
+// "events": texts as in events.h; none where there are none.
+[[nodiscard]] std::vector<std::string> read_events(lab::Reader& reader);
 
 // "kind": "training".
 [[nodiscard]] std::unique_ptr<lab::Study> read_train_study(lab::Reader& reader);

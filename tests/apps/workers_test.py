@@ -60,6 +60,43 @@ class WorkersTest(CommandTest):
         self.good(*resume, self.path("simulated1"))
         self.assertEqual(lines(self.path("launched1")), lines(self.path("simulated1")))
 
+    def test_events(self):
+        """Lies, flipped bits and a death on the way are the same for processes and simulations."""
+        events = ("--steps", "20", "--aggregate", "median", "--events", "3:ipm:strength=20@5,2:bit-flip@8-15,1:killed@12")
+        self.good(*TRAIN, *events, "--workers", "5", "--out", self.path("simulated"))
+        done = self.launch(5, *events, "--out", self.path("launched"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr.decode(), r"Worker 1 was ended by signal 9")
+        self.assertEqual(lines(self.path("launched")), lines(self.path("simulated")))
+        changes = [line for line in lines(self.path("simulated")) if line["event"] == "workers"]
+        self.assertEqual(changes, [{"event": "workers", "step": 12, "workers": [0, 2, 3, 4]}])
+        # One that was stopped in between goes on with the same bytes.
+        for steps in ("14", "20"):
+            self.good(*TRAIN, "--steps", steps, *events[2:], "--workers", "5", "--out", self.path("stopped"),
+                      *(("--resume",) if steps == "20" else ()))
+        kept = [line for line in lines(self.path("stopped")) if line["event"] != "evaluation" or line["step"] in (0, 20)]
+        self.assertEqual(kept, lines(self.path("simulated")))
+
+    def test_a_film(self):
+        """The film, on a small problem: what its results and claims say can be checked against its events."""
+        film = json.loads("".join(self.good("reproduce", "film", "--print").decode().splitlines(keepends=True)[1:]))
+        film.update(size="small", batch=32, steps=96, lr=0.1, rules=["mean", "median", "nnm+median:f=2"],
+                    events=["4:ipm:strength=20@16", "3:bit-flip@32", "1:killed@48-64"], workers=6)
+        out = self.path("films")
+        self.good("run", self.file("film.json", json.dumps(film)), "--out", out, "--no-svg")
+        summary = json.loads(content(out, "film", "summary.json"))
+        claims = {claim["claim"]: claim["holds"] for claim in summary["claims"]}
+        self.assertEqual(len(claims), 9)
+        self.assertIs(claims["the mean is lost: it ends worse than it began"], True)
+        self.assertIs(claims["nnm+median:f=2: the final loss is within 5 % of that of the mean where nobody fails"], True)
+        rows = [line.split(",") for line in content(out, "film", "results.csv").decode().splitlines()]
+        at = {name: k for k, name in enumerate(rows[0])}
+        here = {int(row[at["step"]]): float(row[at["value"]]) for row in rows[1:]
+                if row[at["metric"]] == "workers" and row[at["method"]] == "median"}
+        self.assertEqual(here, {step: 5 if 48 < step <= 64 else 6 for step in range(4, 97, 4)})
+        film["events"] = ["1:killed@48", "2:killed@50"]
+        self.bad("In step 50 the rule has 4 workers, which is too few: f is 2", "run", self.file("film.json", json.dumps(film)))
+
     def test_torchruns_variables(self):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -169,6 +206,10 @@ class WorkersTest(CommandTest):
         self.bad("--quorum is 4; it must be at most 3", *TRAIN, "--aggregate", "mean", "--workers", "3", "--quorum", "4")
         self.bad("--corrupted is for one that trains alone", *TRAIN, "--aggregate", "mean", "--workers", "3", "--corrupted", "0.1")
         self.bad("--corrupted is 2; it must be from 0 to 1", *TRAIN, "--corrupted", "2")
+        for events, why in (("3:killed@10", "workers are counted from 0, and the last one is 2"), ("killed", "it must be WORKER:WHAT@STEP"),
+                            ("1:killed@20-10", "the second is larger"), ("1:kiled@20", "'kiled' is neither killed nor stalled nor"),
+                            ("0:silent@1", "it is 'killed'")):
+            self.bad(f"--events is {events}; .*{re.escape(why)}", *TRAIN, "--aggregate", "mean", "--workers", "3", "--events", events)
         self.bad("workers that train together need a rule", "launch", "-n", "2", "--", *TRAIN)
 
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -45,6 +46,9 @@ void WorkersChoice::declare(Options& options) {
                 "what they send, such as alie or ipm:strength=2; medgrad list attacks shows all of "
                 "them");
   options.offer("--attack", attacks_offered);
+  options.value("--events", events_, "LIST",
+                "what happens to workers at which step, separated by commas: 6:alie@40 lies from "
+                "step 40 on, 4:killed@120-160 is away in between, 3:stalled@200 for good");
   options.value("--deadline", deadline_, "S",
                 "seconds until a worker that does not answer is left behind (default 30)");
   options.value("--quorum", quorum_, "Q",
@@ -60,11 +64,12 @@ std::string WorkersChoice::help() {
 
 std::optional<language::TeamOptions> WorkersChoice::read(std::size_t world) const {
   if (aggregate_.empty()) {
-    const std::array<std::pair<const char*, const std::string&>, 6> others{
+    const std::array<std::pair<const char*, const std::string&>, 7> others{
         {{"--workers", workers_},
          {"--f", f_},
          {"--byzantine", byzantine_},
          {"--attack", attack_},
+         {"--events", events_},
          {"--deadline", deadline_},
          {"--quorum", quorum_}}};
     for (const auto& [option, text] : others)
@@ -90,12 +95,18 @@ std::optional<language::TeamOptions> WorkersChoice::read(std::size_t world) cons
   }
   if (!f_.empty()) texts.f = count("--f", f_, 0, kMostWorkers);
   if (!byzantine_.empty()) texts.byzantine = count("--byzantine", byzantine_, 0, kMostWorkers);
+  for (std::size_t begin = 0; begin < events_.size();) {
+    const std::size_t end = std::min(events_.find(',', begin), events_.size());
+    texts.events.push_back(events_.substr(begin, end - begin));
+    begin = end + 1;
+  }
   language::TeamOptions options;
   try {
     options = language::team_options(texts);
   } catch (const Error& error) {
     const std::string& subject = error.subject();
-    if (subject == "byzantine" || subject == "attack" || (subject == "f" && !f_.empty()))
+    if (subject == "byzantine" || subject == "attack" || subject == "events" ||
+        (subject == "f" && !f_.empty()))
       throw error.called("--" + subject);
     throw subject.empty() ? error : error.at("--aggregate " + aggregate_);
   }

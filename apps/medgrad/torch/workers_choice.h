@@ -20,7 +20,7 @@ class WorkersChoice {
 
  private:
   std::string workers_, aggregate_, f_, topology_ = "sharded", byzantine_, attack_, deadline_,
-                                        quorum_;
+                                        quorum_, events_;
 };
 
 }  // namespace medgrad::app

@@ -124,6 +124,13 @@ void write(Writer& to, const Panel& panel) {
   to.list("series", panel.series,
           [&](const Series& series) { to.object([&] { write(to, series); }); });
   if (panel.heat) to.object("heat", [&] { write(to, *panel.heat); });
+  if (panel.marks.empty()) return;
+  to.list("marks", panel.marks, [&](const Mark& mark) {
+    to.object([&] {
+      to.field("x", mark.x);
+      to.field("text", mark.text);
+    });
+  });
 }
 
 void write(Writer& to, const Figure& figure) {
@@ -284,6 +291,10 @@ Panel read_panel(const Reader& from) {
   panel.note = from.text("note");
   from.each("series", [&](const Reader& one) { panel.series.push_back(read_series(one)); });
   if (from.has("heat")) panel.heat = read_heat(from.object("heat"));
+  from.each("marks", [&](const Reader& one) {
+    if (!one.number("x")) one.fail("x", "a number");
+    panel.marks.push_back({*one.number("x"), one.text("text")});
+  });
   return panel;
 }
 

@@ -59,6 +59,12 @@ struct HeatMap {
   std::string label = {};           // what z is
 };
 
+// A moment on a panel's x axis: a thin line, and what happened there.
+struct Mark {
+  double x = 0;
+  std::string text = {};
+};
+
 struct Panel {
   std::string id, title;
   Axis x = {}, y = {};
@@ -66,6 +72,8 @@ struct Panel {
   bool equal_aspect = false;  // geometry: one unit is as long on either axis
   std::string note = {};      // a sentence below the panel
   std::optional<HeatMap> heat = {};
+  // A panel with some is a timeline, twice as wide as others.
+  std::vector<Mark> marks = {};
 };
 
 struct Figure {

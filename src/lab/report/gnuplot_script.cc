@@ -30,6 +30,7 @@ Size size_of(const Panel& panel) {
         190 + 58 * static_cast<int>(panel.heat->x.size()),
         std::max(230, 120 + 30 * static_cast<int>(panel.heat->y.size())) + slanted(*panel.heat)};
   if (panel.equal_aspect) return {480, 420};
+  if (!panel.marks.empty()) return {760, 270};
   return {380, 270};
 }
 
@@ -169,6 +170,7 @@ class Script {
         "'#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\nunset key\n";
     axis(out, 'x', panel.x, x_range(panel));
     axis(out, 'y', panel.y, y_range(panel, figure_.statistic));
+    marks(out, panel);
     std::string bands, solid, dashed;  // dashed lines on top: gaps show what lies below
     for (std::size_t i = 0; i < panel.series.size(); ++i) {
       const Series& series = panel.series[i];
@@ -180,6 +182,22 @@ class Script {
       crosses(out, series);
     }
     out += "plot " + bands + solid + dashed + "NaN notitle\n";
+  }
+
+  // Lines from the bottom to the top, and texts along them.
+  static void marks(std::string& out, const Panel& panel) {
+    for (const Mark& mark : panel.marks) {
+      if (!std::isfinite(mark.x)) continue;
+      std::string x;
+      number(x, mark.x);
+      out.append("set arrow from ").append(x).append(", graph 0 to ").append(x);
+      out += ", graph 1 nohead back lc rgb '#999999' lw 1 dt (4,4)\n";
+      if (mark.text.empty()) continue;
+      out.append("set label ").append(in_quotes(mark.text)).append(" at ").append(x);
+      out +=
+          ", graph 0.97 right rotate by 90 offset character 0.7,0 noenhanced front font ',10' tc "
+          "rgb '#444444'\n";
+    }
   }
 
   // Where runs diverged, at the top.

@@ -154,6 +154,27 @@ function drawCrosses(ctx, series, x, y) {
   ctx.stroke();
 }
 
+// Moments on the x axis, with what happened there written along their lines.
+function drawMarks(ctx, marks, x, area) {
+  ctx.strokeStyle = currentTheme().axis;
+  ctx.fillStyle = currentTheme().text;
+  ctx.setLineDash([4, 4]);
+  ctx.textAlign = 'right';
+  ctx.font = `11px ${Chart.defaults.font.family}`;
+  for (const mark of marks) {
+    const px = x.getPixelForValue(mark.x);
+    ctx.beginPath();
+    ctx.moveTo(px, area.top);
+    ctx.lineTo(px, area.bottom);
+    ctx.stroke();
+    ctx.save();
+    ctx.translate(px + 12, area.top + 6);
+    ctx.rotate(-Math.PI / 2);
+    ctx.fillText(mark.text ?? '', 0, 0);
+    ctx.restore();
+  }
+}
+
 const extras = {
   id: 'medgrad',
   beforeDraw(chart) {
@@ -165,6 +186,7 @@ const extras = {
   },
   beforeDatasetsDraw(chart) {
     clipped(chart, (ctx, x, y) => {
+      if (chart.panel.marks) drawMarks(ctx, chart.panel.marks, x, chart.chartArea);
       chart.data.datasets.forEach(({ series }, i) => {
         if (!chart.isDatasetVisible(i)) return;
         const colour = colourOf(series, currentTheme());
