@@ -46,6 +46,7 @@ for (const block of document.querySelectorAll(".code:not(.api)")) {
 }
 
 // ---- Search: the index comes when it is first asked for -------------------------------------------
+const MOST = 12, MOST_PER_PAGE = 3;
 const input = $("search"), list = $("found");
 let loading = null;
 function load() {
@@ -85,8 +86,9 @@ async function search() {
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) { list.hidden = true; return; }
   await load();
+  const perPage = {};
   const hits = searchIndex.map((entry) => [score(entry, words), entry]).filter(([value]) => value)
-    .sort((a, b) => b[0] - a[0]).slice(0, 12);
+    .sort((a, b) => b[0] - a[0]).filter(([, [, title]]) => (perPage[title] = (perPage[title] || 0) + 1) <= MOST_PER_PAGE).slice(0, MOST);
   list.replaceChildren(...hits.map(([, [url, title, heading, text]]) => {
     const link = document.createElement("a"), name = document.createElement("b"), more = document.createElement("span");
     link.href = root + url;

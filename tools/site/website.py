@@ -52,7 +52,7 @@ class Sections(html.parser.HTMLParser):
             self.skipping = ""
         if re.fullmatch("h[1-3]", tag):
             self.in_heading = False
-        elif tag in ("p", "td", "li", "pre"):
+        elif tag in ("p", "td", "th", "li", "pre"):
             self.found[-1][3] += " "
 
     def handle_data(self, data):
@@ -130,7 +130,8 @@ class Site:
         for page in self.pages.values():
             if not page.group and not page.under:
                 continue
-            for anchor, heading, level, text in Sections(page.body).found + page.names:
+            told = [entry for entry in page.names if entry[2] < 3 or entry[3]]  # members only where there is something to say
+            for anchor, heading, level, text in Sections(page.body).found + told:
                 text = " ".join(text.split())
                 if text or heading:
                     entries.append([page.url + (f"#{anchor}" if level > 1 else ""), page.title, heading if level > 1 else "", text])
