@@ -30,7 +30,8 @@ def main(out, documents):
         sys.exit("The documents have no block for libtorch.")
     includes = "".join(f"#include <{header}>\n" for header in HEADERS)
     pathlib.Path(out).write_text(f"// Made from the documents; they compile.\n#include <cstdio>\n#include <memory>\n{includes}\n"
-                                 "namespace medgrad::documents {\n\n" + "\n".join(functions) + "\n}  // namespace medgrad::documents\n", encoding="utf-8")
+                                 "namespace medgrad::documents {\n\n" + "\n".join(functions) + "\n}  // namespace medgrad::documents\n",
+                                 encoding="utf-8")
 
 
 if __name__ == "__main__":

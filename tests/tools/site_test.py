@@ -90,6 +90,11 @@ class SiteTest(unittest.TestCase):
             for method in registry[kind]:
                 self.assertIn(f'id="{kind}-{method["name"]}"', page)
 
+    def test_every_name_of_the_python_package_is_there(self):
+        page = self.text("python-api.html")
+        for name in ("medgrad.aggregate", "medgrad.Stable.fit", "medgrad.theory.C_n", "medgrad.torch.MedianSGD", "medgrad.torch.Crew"):
+            self.assertIn(f'id="{name}"', page)
+
     def test_names_in_documents_lead_to_the_api(self):
         self.assertRegex(self.text("paper-map.html"), r'href="api/estimator.html#ProximalPoint"><code>ProximalPoint')
         self.assertRegex(self.text("torch.html"), r'href="api/torch-optim.html#libtorch::MedianSGD"')

@@ -1,6 +1,5 @@
 """The API pages. A public header says all there is to say, so its page is the header: prose as prose, declarations as code, every name
-an anchor and a link. Doxygen's XML knows which names there are, and where. The Python package is read by Python's own parser."""
-import ast
+an anchor and a link. Doxygen's XML knows which names there are, and where."""
 import html
 import re
 import xml.etree.ElementTree as xml
@@ -10,7 +9,7 @@ import pygments.lexers
 from pygments.formatters import HtmlFormatter
 from pygments.token import Comment, Name
 
-from website import ROOT, Page
+from website import ROOT, Page, coded, scrolled
 
 KINDS = {"class", "struct", "concept", "function", "enum", "typedef", "variable"}
 INCLUDE = ROOT / "include"
@@ -62,8 +61,7 @@ def prose(lines):
 
     def flush():
         if paragraph:
-            text = html.escape(" ".join(paragraph))
-            out.append("<p>" + re.sub(r"`([^`]+)`", r"<code>\1</code>", text) + "</p>")
+            out.append(f"<p>{coded(' '.join(paragraph))}</p>")
             paragraph.clear()
 
     for line in lines:
@@ -129,7 +127,7 @@ def header_page(site, header, names, index):
     first = re.match(r"(.*?[.:;])(\s|$)", " ".join(" ".join(opening).split())) if opening else None
     page.summary = first[1].rstrip(":;.") + "." if first else ""
     kept = [i for i in range(start, len(lines)) if not UNINTERESTING.match(lines[i])]
-    kept = [i for before, i in zip([start - 1, *kept], kept) if lines[i] or (before >= start and lines[before])]  # one empty line is enough
+    kept = [i for before, i in zip([None, *kept], kept) if lines[i] or (before and lines[before])]  # one empty line is enough
     anchors, first_line = {}, {}
     for line, (name, is_member) in sorted(names.items()):
         if line - 1 in kept and first_line.setdefault(name, line) == line:
@@ -137,7 +135,8 @@ def header_page(site, header, names, index):
             page.names.append([name, name, 3 if is_member else 2, comment_above(lines, line - 1)])
     lexer = pygments.lexers.get_lexer_by_name("cpp", stripnl=False)
     code = pygments.highlight("\n".join(lines[i] for i in kept), lexer, Linked(page, site.symbols, anchors))
-    page.body = (f'<h1><code>{header}</code></h1>{prose(opening)}<div class="code api" data-language="cpp"><pre tabindex="0"><code>{code}</code></pre></div>')
+    page.body = (f'<h1><code>{header}</code></h1>{prose(opening)}<div class="code api" data-language="cpp"><pre tabindex="0"><code>{code}'
+                 "</code></pre></div>")
     return page, [name for name, _, level, _ in page.names if level == 2]
 
 
@@ -146,64 +145,10 @@ def add_cpp(site, found):
     rows = ""
     for header in headers():
         page, names = header_page(site, header, found.get(header, {}), index)
-        links = ", ".join(f'<a href="{index.to(page.url)}#{name}"><code>{name.rpartition("::")[2]}</code></a>' for name in dict.fromkeys(names))
-        rows += f'<tr><td><a href="{index.to(page.url)}"><code>{header}</code></a></td><td>{html.escape(page.summary)}<div class="names">{links}</div></td></tr>'
-    index.body = ("<h1>C++ API</h1><p class=\"lead\">The public headers, one per concept. Each opens with its mathematics; here they are, with every "
-                  "name a link to where it is declared. Everything is in namespace <code>medgrad</code>, what needs libtorch in "
-                  '<code>medgrad::libtorch</code>.</p><div class="scroll" tabindex="0"><table class="headers"><tbody>' + rows + "</tbody></table></div>")
-
-
-# ---- Python -------------------------------------------------------------------------------------------
-
-def module_file(name):
-    path = ROOT / "python" / name.replace(".", "/")
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-
-
-def public(name):
-    """(name, definition) of everything public in a module of ours, wherever it is defined."""
-    tree = ast.parse(module_file(name).read_text(encoding="utf-8"))
-    listed = next((ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)
-                   and getattr(node.targets[0], "id", "") == "__all__"), None)
-    here = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
-            package = name if module_file(name).name == "__init__.py" else name.rsplit(".", 1)[0]
-            inner = ast.parse(module_file(f"{package}.{node.module}").read_text(encoding="utf-8"))
-            here.update({one.name: one for one in inner.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))
-                         and any(one.name == alias.name for alias in node.names)})
-    return [(one, here[one]) for one in (listed or here) if one in here and not one.startswith("_")]
-
-
-def docstring(node):
-    text = ast.get_docstring(node) or ""
-    blocks = []
-    for part in re.split(r"\n\n+", text):
-        if part.startswith(">>>") or part.startswith("    "):
-            blocks.append(f'<div class="code" data-language="python"><pre tabindex="0"><code>{html.escape(part)}</code></pre></div>')
-        elif part:
-            blocks.append("<p>" + re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(part)) + "</p>")
-    return "".join(blocks)
-
-
-def signature(node, method=False):
-    arguments = ast.unparse(node.args)
-    return re.sub(r"^(self|cls)(, )?", "", arguments) if method else arguments
-
-
-def add_python(site):
-    page = site.add(Page("python-api.html", "Python API", "", group="Reference", summary="Every public name of the Python package"))
-    body = ["<h1>Python API</h1><p class=\"lead\">Every public name of the package, with the text that <code>help()</code> shows.</p>"]
-    for module in ("medgrad", "medgrad.theory", "medgrad.torch"):
-        body.append(f'<h2 id="{module}"><code>{module}</code></h2>')
-        for name, node in public(module):
-            call = node if isinstance(node, ast.FunctionDef) else next((one for one in node.body if getattr(one, "name", "") == "__init__"), None)
-            arguments = f"({html.escape(signature(call, call is not node))})" if call else ""
-            body.append(f'<section class="method"><h3 id="{module}.{name}"><code>{name}<span class="arguments">{arguments}</span></code></h3>{docstring(node)}')
-            for one in getattr(node, "body", []) if isinstance(node, ast.ClassDef) else []:
-                if isinstance(one, ast.FunctionDef) and not one.name.startswith("_") and ast.get_docstring(one):
-                    plain = any(getattr(mark, "id", "") == "property" for mark in one.decorator_list)
-                    arguments = "" if plain else f"({html.escape(signature(one, True))})"
-                    body.append(f'<h4 id="{module}.{name}.{one.name}"><code>{one.name}<span class="arguments">{arguments}</span></code></h4>{docstring(one)}')
-            body.append("</section>")
-    page.body = "\n".join(body)
+        link = index.to(page.url)
+        links = ", ".join(f'<a href="{link}#{name}"><code>{name.rpartition("::")[2]}</code></a>' for name in names)
+        rows += (f'<tr><td><a href="{link}"><code>{header}</code></a></td>'
+                 f'<td>{html.escape(page.summary)}<div class="names">{links}</div></td></tr>')
+    index.body = ('<h1>C++ API</h1><p class="lead">The public headers, one per concept. Each opens with its mathematics; here they are, with '
+                  "every name a link to where it is declared. Everything is in namespace <code>medgrad</code>, what needs libtorch in "
+                  "<code>medgrad::libtorch</code>.</p>" + scrolled(f'<table class="headers"><tbody>{rows}</tbody></table>'))

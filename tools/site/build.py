@@ -16,8 +16,9 @@ import api
 import check
 import documents
 import gallery
+import python_api
 import reference
-from website import ROOT, Page, Site
+from website import ROOT, Page, Site, scrolled
 
 # (group, file, address, title in the navigation); where there is no file, the page is made from what the program knows.
 PAGES = (
@@ -69,20 +70,21 @@ def start_page(site, results, claims):
             ("methods.html", "Methods", "Every method with its formula and its parameters."),
             ("performance.html", "Performance", "Each operation beside the limit of the machine and what others take."))
     cards = "".join(f'<a class="card" href="{url}"><b>{title}</b><span>{html.escape(text)}</span></a>' for url, title, text in ways)
-    picture = site.image(page, ROOT / "docs/images/tracking.svg", "Three estimators follow a point through heavy-tailed noise: momentum is thrown "
-                         "off again and again, VClip and CClip stay with it")
+    picture = site.image(page, ROOT / "docs/images/tracking.svg", "Three estimators follow a point through heavy-tailed noise: momentum is "
+                         "thrown off again and again, VClip and CClip stay with it")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     example = re.search(r"^```console\n(.*?)^```$", readme, re.M | re.S)[1]
     page.body = f"""<h1>Track the <em>median</em> of noisy gradients</h1>
-<p class="lead">Averages break down when noise has heavy tails or some sources send garbage. medgrad makes stochastic optimisation robust by following
-a median of the gradients instead, one clipped step at a time: a C++20 library, a command, and optimisers for PyTorch and libtorch.</p>
+<p class="lead">Averages break down when noise has heavy tails or some sources send garbage. medgrad makes stochastic optimisation robust
+by following a median of the gradients instead, one clipped step at a time: a C++20 library, a command, and optimisers for PyTorch and
+libtorch.</p>
 <p class="measured">{html.escape(measured_sentence(results))} <a href="experiments/toy.html">The experiment</a>,
 <code>medgrad reproduce toy</code>, was run when this page was built.</p>
-<figure class="hero"><div class="scroll" tabindex="0">{picture}</div></figure>
+<figure class="hero">{scrolled(picture)}</figure>
 {documents.code_block(example, "console")}
 <div class="cards">{cards}</div>
-<p>Based on <a href="https://openreview.net/forum?id=WMxLEgYGxu">Tracking the Median of Gradients with a Stochastic Proximal Point Method</a> (TMLR 2025);
-the <a href="paper-map.html">paper map</a> leads from every equation to the code and its test.</p>"""
+<p>Based on <a href="https://openreview.net/forum?id=WMxLEgYGxu">Tracking the Median of Gradients with a Stochastic Proximal Point
+Method</a> (TMLR 2025); the <a href="paper-map.html">paper map</a> leads from every equation to the code and its test.</p>"""
 
 
 def build(command, results, xml, out):
@@ -103,14 +105,14 @@ def build(command, results, xml, out):
         elif path:
             documents.add_document(site, path, url, pages, title, group=group)
         elif url == "index.html":
-            site.add(Page(url, title, "", group=group, wide=True, summary="Robust stochastic optimisation by tracking the median of noisy gradients"))
+            site.add(Page(url, title, "", group=group, wide=True, summary="Robust optimisation by tracking the median of noisy gradients"))
         elif url == "experiments/index.html":
             claims = gallery.add_gallery(site, [one["name"] for one in registry["experiments"]], results, pages)
             for one in told:
-                documents.add_document(site, str(one.relative_to(ROOT)), f"results/{one.parent.name}.html", pages, f"What came out: {one.parent.name}",
-                                       group=group)
+                path = str(one.relative_to(ROOT))
+                documents.add_document(site, path, pages[path], pages, f"What came out: {one.parent.name}", group=group)
         elif url == "python-api.html":
-            api.add_python(site)
+            python_api.add_python(site)
         else:
             api.add_cpp(site, declared)
     start_page(site, results, claims)

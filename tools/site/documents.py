@@ -49,7 +49,8 @@ class Document:
                 token.content = self.pictures(token.content)
         body = self.reader.renderer.render(tokens, self.reader.options, {})
         body = body.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace("</table>", "</table></div>")
-        return re.sub(r"(<h[23] id=\"([^\"]+)\">)(.*?)(</h[23]>)", r'\1\3 <a class="anchor" href="#\2" aria-label="Link to this section">#</a>\4', body)
+        anchor = r'\1\3 <a class="anchor" href="#\2" aria-label="Link to this section">#</a>\4'
+        return re.sub(r'(<h[23] id="([^"]+)">)(.*?)(</h[23]>)', anchor, body)
 
     def anchor(self, heading):
         name = slug(heading)

@@ -4,8 +4,8 @@ import json
 import pathlib
 import re
 
-from documents import code_block, highlighted
-from website import ROOT, Page
+from documents import code_block
+from website import ROOT, Page, scrolled
 
 GROUPS = {"paper": "Of the paper, on synthetic problems", "beyond": "Beyond the paper", "language": "On language models"}
 OF_THE_PAPER = re.compile(r"toy|moments|projection|least-squares|huber-ablation|rates")
@@ -43,8 +43,7 @@ def badge(claims):
 def claim_table(claims):
     rows = "".join('<tr><td class="mark {0}" title="{0}">{1}</td><td>{2}</td><td class="evidence">{3}</td></tr>'.format(
         *MARKS[claim["holds"]], html.escape(claim["claim"]), html.escape(claim["evidence"])) for claim in claims)
-    return (f'<div class="scroll" tabindex="0"><table class="claims"><thead><tr><th></th><th>claim</th><th>evidence</th></tr></thead>'
-            f"<tbody>{rows}</tbody></table></div>")
+    return scrolled(f'<table class="claims"><thead><tr><th></th><th>claim</th><th>evidence</th></tr></thead><tbody>{rows}</tbody></table>')
 
 
 def experiment_page(site, name, results, pages, index):
@@ -63,15 +62,15 @@ def experiment_page(site, name, results, pages, index):
         for path, title, caption, paper in figures_of(folder):
             paper = f"In the paper: {html.escape(paper)}. " if paper else ""
             picture = site.image(page, path, f"{summary['title']}: {title}. {caption}")
-            out.append(f'<figure><div class="scroll" tabindex="0">{picture}</div>'
+            out.append(f"<figure>{scrolled(picture)}"
                        f"<figcaption><b>{html.escape(title)}.</b> {paper}{html.escape(caption)}</figcaption></figure>")
         out.append('<h2 id="claims">Claims</h2>' + claim_table(claims) if claims else "")
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in summary.get("notes", []))
         out.append(f'<h2 id="notes">Notes</h2><ul>{notes}</ul>' if notes else "")
         told = pages.get(f"docs/results/{name}/README.md")
         out.append(f'<p><a href="{page.to(told)}">What came out, in words</a></p>' if told else "")
-        config = highlighted((folder / "config.json").read_text(encoding="utf-8"), "json")
-        out.append(f'<details class="settings"><summary>All settings</summary><div class="code"><pre tabindex="0"><code>{config}</code></pre></div></details>')
+        config = code_block((folder / "config.json").read_text(encoding="utf-8"), "json")
+        out.append(f"<details><summary>All settings</summary>{config}</details>")
     page.body = "\n".join(part for part in out if part)
     return page, folder, summary
 
@@ -88,11 +87,12 @@ def add_gallery(site, names, results, pages):
         picture = "".join(site.image(index, path, title) for path, title, _, _ in drawn) or '<span class="none">not run here</span>'
         is_language = '"task"' in (ROOT / "experiments" / f"{name}.json").read_text(encoding="utf-8")
         group = "language" if is_language else "paper" if OF_THE_PAPER.match(name) else "beyond"
-        cards[group].append(f'<a class="card" href="{index.to(page.url)}"><span class="thumb">{picture}</span><b>{html.escape(summary["title"])}</b>'
+        cards[group].append(f'<a class="card" href="{index.to(page.url)}"><span class="thumb">{picture}</span>'
+                            f'<b>{html.escape(summary["title"])}</b>'
                             f'<span><code>{name}</code>{badge(summary["claims"]) if folder and summary["claims"] else ""}</span></a>')
     held = sum(claim["holds"] is True for claim in claims)
-    index.body = ("<h1>Gallery</h1><p class=\"lead\">Every experiment with its figures, its command and what became of its claims. The synthetic ones "
-                  f"were run when this site was built: <code>medgrad reproduce</code> takes seconds. {held} of {len(claims)} claims hold; "
+    index.body = ('<h1>Gallery</h1><p class="lead">Every experiment with its figures, its command and what became of its claims. The synthetic '
+                  f"ones were run when this site was built: <code>medgrad reproduce</code> takes seconds. {held} of {len(claims)} claims hold; "
                   "where one does not, the evidence says by how much.</p>")
     for group, inside in cards.items():
         index.body += f'<h2 id="{group}">{GROUPS[group]}</h2><div class="cards">{"".join(inside)}</div>'

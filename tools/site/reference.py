@@ -4,7 +4,7 @@ import re
 
 from documents import slug
 from figures import looks
-from website import ROOT, Page
+from website import ROOT, Page, scrolled
 
 DASHES = {"solid": "", "long_dashed": "12 4", "dashed": "6 4", "dotted": "2 3", "dash_dotted": "9 3 2 3", "dash_dot_dotted": "9 3 2 3 2 3"}
 
@@ -32,8 +32,8 @@ def entry(kind, method):
     formula = f'<p class="formula"><code>{html.escape(method["formula"])}</code></p>' if method["formula"] else ""
     rows = "".join(f'<tr><td><code>{html.escape(one["name"])}</code></td><td>{html.escape(one["meaning"])}</td>'
                    f'<td>{html.escape(one["range"])}</td><td>{html.escape(default_of(one))}</td></tr>' for one in method["parameters"])
-    table = (f'<div class="scroll" tabindex="0"><table class="parameters"><thead><tr><th>parameter</th><th>meaning</th><th>range</th><th>default</th></tr>'
-             f"</thead><tbody>{rows}</tbody></table></div>" if rows else "")
+    table = scrolled('<table class="parameters"><thead><tr><th>parameter</th><th>meaning</th><th>range</th><th>default</th></tr></thead>'
+                     f"<tbody>{rows}</tbody></table>") if rows else ""
     return (f'<section class="method"><h3 id="{slug(kind)}-{method["name"]}">{swatch(method["name"])}<code>{method["name"]}</code>{also}</h3>'
             f'<p>{html.escape(method["meaning"])}</p>{formula}{table}</section>')
 
@@ -52,7 +52,7 @@ def add_reference(site, registry):
         if any(method["formula"] for method in methods):
             page.body += "".join(entry(kind, method) for method in methods)
         else:  # experiments and tasks
-            link = (lambda name: f'<a href="experiments/{name}.html"><code>{name}</code></a>') if kind == "experiments" else (lambda name: f"<code>{name}</code>")
-            rows = "".join(f'<tr><td>{link(one["name"])}</td><td>{html.escape(one["meaning"])}</td></tr>' for one in methods)
-            page.body += f'<div class="scroll" tabindex="0"><table><tbody>{rows}</tbody></table></div>'
+            shown = '<a href="experiments/{0}.html"><code>{0}</code></a>' if kind == "experiments" else "<code>{0}</code>"
+            rows = "".join(f'<tr><td>{shown.format(one["name"])}</td><td>{html.escape(one["meaning"])}</td></tr>' for one in methods)
+            page.body += scrolled(f"<table><tbody>{rows}</tbody></table>")
     return page

@@ -15,6 +15,16 @@ MOST_ENTRIES = 40  # in the list of what is on a page; where there are more, onl
 HERE = pathlib.Path(__file__).parent
 
 
+def coded(text):
+    """Plain text as HTML, with `this` as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
+def scrolled(inner):
+    """What may be wider than the screen scrolls by itself."""
+    return f'<div class="scroll" tabindex="0">{inner}</div>'
+
+
 @dataclasses.dataclass
 class Page:
     url: str           # "experiments/toy.html", from the top of the site
