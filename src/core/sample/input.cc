@@ -234,6 +234,13 @@ void Block<T>::load(std::size_t begin, std::size_t end, const T* fill) {
   if (!finite_) clean(begin, end, fill);
 }
 
+template <Real T>
+void Block<T>::point_at(std::size_t begin, std::size_t end) {
+  count_ = end - begin;
+  finite_ = true;
+  for (std::size_t i = 0; i < input_->n; ++i) pointers_[i] = input_->rows[i] + begin;
+}
+
 // Names the first entry of column j that is not finite, in the caller's order of the rows.
 template <Real T>
 void Block<T>::reject_column(std::size_t j) const {

@@ -137,6 +137,13 @@ template <Real T>
   constexpr T kMost = std::numeric_limits<T>::max();
   return x > kMost ? kMost : x < -kMost ? -kMost : x;
 }
+// All of a result, which is nearly always finite.
+template <Real T>
+void clamp_all(T* x, std::size_t count) {
+  const T* const row = x;
+  if (kernels::all_finite(&row, 1, 0, count)) return;
+  for (std::size_t j = 0; j < count; ++j) x[j] = clamp_to_finite(x[j]);
+}
 
 // Medians of the columns of n rows with finite entries: up to kernels::kRegisterRows and
 // kernels::kSortedRows rows by networks, beyond by counting (kernels/select.h). Scratch belongs to
@@ -176,6 +183,9 @@ class Block {
   // the column's median where `fill` is null. Throws Error for what the policy does not allow.
   void load(std::size_t begin, std::size_t end, const T* fill = nullptr);
 
+  // The same for columns that are known to be finite: they are not looked at.
+  void point_at(std::size_t begin, std::size_t end);
+
   [[nodiscard]] const T* const* rows() const { return pointers_.data(); }
   [[nodiscard]] std::size_t count() const { return count_; }
   // Is every entry of this block finite in the input?
@@ -206,9 +216,10 @@ template <Real T>
 
 // Runs body(c, walk) for every chunk c that is here, chunks in parallel; walk(task) calls
 // task(block, begin, end) for the blocks of that chunk in order. Returns what was not finite.
-// `fill` (length d, or null) as in Block::load. What is summed up by c has to be shared.
+// `fill` (length d, or null) as in Block::load. What is summed up by c has to be shared. `finite`:
+// all entries are known to be.
 template <Real T, class Body>
-Count for_each_chunk(const Input<T>& input, const T* fill, Body&& body) {
+Count for_each_chunk(const Input<T>& input, const T* fill, Body&& body, bool finite = false) {
   const std::size_t here = chunks_here(input);
   SmallVector<Count, 2> seen(here);
   for_each(input.pool, here, [&](std::size_t k) {
@@ -217,7 +228,11 @@ Count for_each_chunk(const Input<T>& input, const T* fill, Body&& body) {
     body(chunk.number, [&](auto&& task) {
       for (std::size_t begin = chunk.begin; begin < chunk.end; begin += kBlock) {
         const std::size_t end = begin + kBlock < chunk.end ? begin + kBlock : chunk.end;
-        block.load(begin, end, fill == nullptr ? nullptr : fill + begin);
+        if (finite) {
+          block.point_at(begin, end);
+        } else {
+          block.load(begin, end, fill == nullptr ? nullptr : fill + begin);
+        }
         task(block, begin, end);
       }
     });

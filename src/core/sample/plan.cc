@@ -119,23 +119,29 @@ class Combiner {
     std::copy_n(block.rows(), input_->n, rows_.begin());
     if (origin_) rows_[input_->n] = origin(begin);
   }
-  // Of rows that are known to be finite: they need not be looked at.
-  void load(std::size_t begin) {
-    for (std::size_t i = 0; i < input_->n; ++i) rows_[i] = input_->rows[i] + begin;
-    if (origin_) rows_[input_->n] = origin(begin);
-  }
   void write(const Combination& c, std::size_t count, T* out) {
+    if (is_row(c)) {
+      std::copy_n(rows_[c.anchor], count, out);
+      return;
+    }
     double sum[kBlock];
     kernels::combine<T>(rows_.data(), rows_.size(), count,
                         c.anchor == Combination::kNone ? nullptr : rows_[c.anchor],
                         c.coefficients.data(), c.scales.empty() ? nullptr : c.scales.data(), sum,
                         out, lost_);
-    for (std::size_t j = 0; j < count; ++j) out[j] = clamp_to_finite(out[j]);
+    clamp_all(out, count);
   }
   // The square of how far rounding to T moved what was written.
   [[nodiscard]] double lost() const { return kernels::sum_lanes(lost_); }
 
  private:
+  // Is it one row, and nothing of the others?
+  [[nodiscard]] static bool is_row(const Combination& c) {
+    if (c.anchor == Combination::kNone) return false;
+    const auto& k = c.coefficients;
+    return std::count(k.begin(), k.end(), 0.0) + (k[c.anchor] != 0) ==
+           static_cast<std::ptrdiff_t>(k.size());
+  }
   [[nodiscard]] const T* origin(std::size_t begin) const {
     return input_->center.empty() ? zero_ : input_->center.data() + begin;
   }
@@ -152,26 +158,15 @@ template <Real T>
 Count write_result(const RulePlan& plan, const Input<T>& input, std::span<T> out,
                    std::vector<double>& lost) {
   lost.assign(chunks_of(input).count, 0.0);
-  if (plan.finite) {
-    for_each(input.pool, chunks_here(input), [&](std::size_t k) {
-      const ChunkHere chunk = chunk_here(input, k);
-      Combiner<T> combiner(input, plan.origin);
-      for (std::size_t begin = chunk.begin; begin < chunk.end; begin += kBlock) {
-        combiner.load(begin);
-        combiner.write(plan.rows.front(), std::min(kBlock, chunk.end - begin), &out[begin]);
-      }
-      lost[chunk.number] = combiner.lost();
-    });
-    return {};
-  }
-  return for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t c, auto&& walk) {
+  const auto chunk = [&](std::size_t c, auto&& walk) {
     Combiner<T> combiner(input, plan.origin);
     walk([&](Block<T>& block, std::size_t begin, std::size_t) {
       combiner.load(block, begin);
       combiner.write(plan.rows.front(), block.count(), &out[begin]);
     });
     lost[c] = combiner.lost();
-  });
+  };
+  return for_each_chunk(input, static_cast<const T*>(nullptr), chunk, plan.finite);
 }
 
 // What the certificate says of the result as it is written.

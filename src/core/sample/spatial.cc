@@ -76,25 +76,30 @@ Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolu
                       double mu, std::span<T> out) {
   const std::size_t n = input.n, chunks = chunks_of(input).count, slots = n + 1;
   const double* const scales = e.scales.empty() ? nullptr : e.scales.data();
+  const bool finite = e.seen.nan == 0 && e.seen.inf == 0;
   SmallVector<double, 32> parts(chunks * slots);
   auto coefficients = solution.coefficients;
   for (std::size_t i = 0; i < n; ++i) {  // of the points; a row is longer where it was cut
     const int own = scales == nullptr ? 0 : -std::ilogb(scales[i]);
     coefficients[i] = std::ldexp(coefficients[i], own - e.cut[i]);
   }
-  for_each_chunk(input, static_cast<const T*>(nullptr), [&](std::size_t c, auto&& walk) {
-    SmallVector<double, 256> lanes(slots * kLanes);
-    double sum[kBlock];
-    walk([&](Block<T>& block, std::size_t begin, std::size_t) {
-      T* const m = &out[begin];
-      kernels::combine<T>(block.rows(), n, block.count(), block.rows()[solution.anchor],
-                          coefficients.data(), scales, sum, m, lanes.data() + n * kLanes);
-      for (std::size_t j = 0; j < block.count(); ++j) m[j] = clamp_to_finite(m[j]);
-      kernels::add_squared_distances<T>(block.rows(), n, block.count(), m, scales, lanes.data());
-    });
-    for (std::size_t i = 0; i < slots; ++i)
-      parts[c * slots + i] = kernels::sum_lanes(lanes.data() + i * kLanes);
-  });
+  for_each_chunk(
+      input, static_cast<const T*>(nullptr),
+      [&](std::size_t c, auto&& walk) {
+        SmallVector<double, 256> lanes(slots * kLanes);
+        double sum[kBlock];
+        walk([&](Block<T>& block, std::size_t begin, std::size_t) {
+          T* const m = &out[begin];
+          kernels::combine<T>(block.rows(), n, block.count(), block.rows()[solution.anchor],
+                              coefficients.data(), scales, sum, m, lanes.data() + n * kLanes);
+          clamp_all(m, block.count());
+          kernels::add_squared_distances<T>(block.rows(), n, block.count(), m, scales,
+                                            lanes.data());
+        });
+        for (std::size_t i = 0; i < slots; ++i)
+          parts[c * slots + i] = kernels::sum_lanes(lanes.data() + i * kLanes);
+      },
+      finite);
   share(input, parts.data(), slots);
   SmallVector<double, 32> sums(slots);
   for (std::size_t c = 0; c < chunks; ++c) {
