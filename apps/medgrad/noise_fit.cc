@@ -130,6 +130,7 @@ std::string as_json(const NoiseFit& found) {
     json["bias"] = json_number(e.bias);
     json["skewed"] = e.skewed;
     json["batch"] = e.batch;
+    if (e.compared != e.batch) json["compared"] = e.compared;
     json["mean_squared_errors"] = {{"mean", json_number(e.mean)},
                                    {"median", json_number(e.median)},
                                    {"huber", json_number(e.huber)}};

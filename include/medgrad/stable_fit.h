@@ -20,7 +20,7 @@
 // errors are normal whatever the tails, and it is within a few per cent of maximum likelihood. Of
 // data from a stable law the smallest Q is chi-square with 16 degrees of freedom less one for each
 // parameter that was free (Hansen, Econometrica 50, 1982), which makes a test of all stable laws at
-// once.
+// once. Kolmogorov's distance to the law that was found is looked at, too.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct StableTest {
   StableFit fit;  // in S0, with 95 % intervals
   double distance = 0;
   int degrees = 0;
-  double p_value = 0;  // P(a stable sample is so far off or farther)
+  double p_value = 0;  // P(a stable sample is so far off or farther); the smaller one of both
   [[nodiscard]] bool fits() const { return p_value >= 0.05; }
 };
 

@@ -25,9 +25,10 @@ constexpr double kQuartile = 0.6745;
 constexpr double kFits = 0.1, kStableAllows = 0.01;
 constexpr std::size_t kEnough = 40, kMany = 1000;
 constexpr double kMedianBelow = 0.93, kHuberBelow = 0.94;
+constexpr double kHeavierThanNormal = 2;  // standard errors of the kurtosis: 97.7 %
 constexpr double kHopeless = 3;  // times the median's: no mean is fine that is so much worse
 constexpr double kSkewedBy = 3.29;
-constexpr double kInDoubt = -1;  // standard errors that a tail is lighter than a stable law's
+constexpr double kInDoubt = -0.7; // standard errors that a tail is lighter than a stable law's
 
 // Ends of one-sided intervals, from the two-sided 95 % one.
 double lower(const TailShape& s, double z) { return s.xi - (s.xi - s.interval.low) * z / kZ95; }
@@ -54,10 +55,13 @@ bool allows(const Peaks& p) {
   return upper(pareto(p), kQuartile) > kBorder && upper(p.farthest, kQuartile) > kBorder;
 }
 
+// Both tails as one: where the centre that |x| is measured from says the same of both.
+bool is_pooled(const TailVerdict& v) { return !v.efficiency.skewed && !v.efficiency.hollow; }
+
 Answer variance_of(const TailVerdict& v) {
   if (v.infinite > 0) return Answer::yes;
   if (!v.left || !v.right || !v.both) return Answer::unclear;
-  const bool pooled = !v.efficiency.skewed;
+  const bool pooled = is_pooled(v);
   if (pooled ? heavy(*v.both, kZ95OneSided)
              : heavy(*v.left, kZ95OneSided) || heavy(*v.right, kZ95OneSided))
     return Answer::yes;
@@ -84,12 +88,14 @@ Advice advice_of(const TailVerdict& v) {
     return fine ? Advice::mean : Advice::unclear;
   }
   if (e.median < kMedianBelow * e.mean) return Advice::median;
-  if (e.huber < kHuberBelow * e.mean) return Advice::huber;
+  const double slack = 0.35 / std::sqrt(static_cast<double>(v.n));  // a third of a standard error
+  const bool heavier = e.kurtosis_score > kHeavierThanNormal && e.huber < (1 + slack) * e.mean;
+  if (e.huber < kHuberBelow * e.mean || heavier) return Advice::huber;
   return v.infinite_variance == Answer::yes ? Advice::huber : Advice::mean;
 }
 
 const Peaks& heavier_tail(const TailVerdict& v) {
-  if (!v.efficiency.skewed) return *v.both;
+  if (is_pooled(v)) return *v.both;
   return v.left->pareto.xi > v.right->pareto.xi ? *v.left : *v.right;
 }
 
@@ -97,7 +103,7 @@ const Peaks& heavier_tail(const TailVerdict& v) {
 void test_tail(TailVerdict& v) {
   if (!v.stable || !v.left || !v.right || !v.both || v.infinite > 0) return;
   if (v.stable->fit.alpha.high >= 2) return;  // nothing is lighter than a Gaussian tail
-  v.tail_excess = tail_excess(v.stable->fit, heavier_tail(v), !v.efficiency.skewed);
+  v.tail_excess = tail_excess(v.stable->fit, heavier_tail(v), is_pooled(v));
   const double lighter = std::erfc(-v.tail_excess / std::sqrt(2.0)) / 2;
   v.stable->p_value = std::min(1.0, 2 * std::min(v.stable->p_value, lighter));
 }
@@ -121,6 +127,9 @@ void set_index(TailVerdict& v) {
     v.index = std::numeric_limits<double>::quiet_NaN();
     v.index_interval = {0, Peaks::kInfinite};
   }
+  if (v.infinite_variance == Answer::yes) return;
+  if (v.index < 2) v.index = std::numeric_limits<double>::quiet_NaN();
+  if (v.index_interval.high < 2) v.index_interval.high = Peaks::kInfinite;
 }
 
 }  // namespace

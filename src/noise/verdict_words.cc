@@ -24,7 +24,7 @@ std::string bias_of(const Efficiency& e) {
 
 std::string what_to_do(const TailVerdict& v) {
   const Efficiency& e = v.efficiency;
-  const std::string batches = fmt::format("in batches of {}", e.batch);
+  const std::string batches = fmt::format("in batches of {}", e.compared);
   switch (v.advice) {
     case Advice::median:
       if (v.infinite > 0)

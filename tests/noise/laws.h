@@ -38,34 +38,41 @@ inline double stable(Random& r, double alpha, double beta) {
          t;
 }
 
+// What is right in batches of 10, by true mean squared errors. Over the mean's they are, for the
+// median and Huber's estimator (exact variances of the mean, 200,000 batches for the others):
+// Gaussian 1.37 and 1.04, Laplace 0.72 and 0.76, t3 0.60 and 0.55, t5 0.97 and 0.84, t10 1.19 and
+// 0.96, 10 % contaminated 0.16 and 0.14; where the variance is infinite both are 0. On skewed laws
+// the bias has to be named.
+enum class Right { mean, not_median, not_mean, bias };
+
 struct Law {
   std::string_view name;
   double index;  // of the tails; infinite where there is no power tail
-  bool skewed;
+  Right right;
   std::function<double(Random&)> draw;
 };
 
 inline const std::vector<Law>& all() {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   static const std::vector<Law> laws = {
-      {"Gaussian", kNone, false, normal},
-      {"Laplace", kNone, false, [](Random& r) { return sign(r) * exponential(r); }},
-      {"exponential", kNone, true, exponential},
-      {"gamma 0.5", kNone, true, [](Random& r) { return std::pow(normal(r), 2) / 2; }},
-      {"lognormal 1", kNone, true, [](Random& r) { return std::exp(normal(r)); }},
-      {"t2", 2, false, [](Random& r) { return student(r, 2); }},
-      {"t3", 3, false, [](Random& r) { return student(r, 3); }},
-      {"t5", 5, false, [](Random& r) { return student(r, 5); }},
-      {"t10", 10, false, [](Random& r) { return student(r, 10); }},
-      {"Lomax 1.5, one-sided", 1.5, true, lomax},
-      {"Lomax 1.5, two-sided", 1.5, false, [](Random& r) { return sign(r) * lomax(r); }},
-      {"1 % contaminated x 1000", kNone, false,
+      {"Gaussian", kNone, Right::mean, normal},
+      {"Laplace", kNone, Right::not_mean, [](Random& r) { return sign(r) * exponential(r); }},
+      {"exponential", kNone, Right::bias, exponential},
+      {"gamma 0.5", kNone, Right::bias, [](Random& r) { return std::pow(normal(r), 2) / 2; }},
+      {"lognormal 1", kNone, Right::bias, [](Random& r) { return std::exp(normal(r)); }},
+      {"t2", 2, Right::not_mean, [](Random& r) { return student(r, 2); }},
+      {"t3", 3, Right::not_mean, [](Random& r) { return student(r, 3); }},
+      {"t5", 5, Right::not_mean, [](Random& r) { return student(r, 5); }},
+      {"t10", 10, Right::not_median, [](Random& r) { return student(r, 10); }},
+      {"Lomax 1.5, one-sided", 1.5, Right::bias, lomax},
+      {"Lomax 1.5, two-sided", 1.5, Right::not_mean, [](Random& r) { return sign(r) * lomax(r); }},
+      {"1 % contaminated x 1000", kNone, Right::not_mean,
        [](Random& r) { return normal(r) * (uniform(r) < 0.01 ? 1000 : 1); }},
-      {"10 % contaminated x 10", kNone, false,
+      {"10 % contaminated x 10", kNone, Right::not_mean,
        [](Random& r) { return normal(r) * (uniform(r) < 0.1 ? 10 : 1); }},
-      {"stable 1.3", 1.3, false, [](Random& r) { return stable(r, 1.3, 0); }},
-      {"stable 1.9", 1.9, false, [](Random& r) { return stable(r, 1.9, 0); }},
-      {"stable 1.5, beta 1", 1.5, true, [](Random& r) { return stable(r, 1.5, 1); }}};
+      {"stable 1.3", 1.3, Right::not_mean, [](Random& r) { return stable(r, 1.3, 0); }},
+      {"stable 1.9", 1.9, Right::not_mean, [](Random& r) { return stable(r, 1.9, 0); }},
+      {"stable 1.5, beta 1", 1.5, Right::bias, [](Random& r) { return stable(r, 1.5, 1); }}};
   return laws;
 }
 

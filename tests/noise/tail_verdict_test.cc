@@ -1,15 +1,18 @@
-// The three answers, on laws whose answers are known. The whole table, 16 laws x 3 sizes x 40
-// seeds, is `medgrad_bench tails`; here is as much of it as takes seconds.
+// The three answers, on laws whose answers are known. `medgrad_bench tails` prints the whole table,
+// 16 laws x 3 sizes x 40 seeds; here bounds on all of its rows are held, with fewer seeds for the
+// large samples.
 #include "medgrad/tail_verdict.h"
 
 #include <gtest/gtest.h>
 
-#include "laws.h"
+#include <algorithm>
+
 #include "medgrad/error.h"
 #include "medgrad/tail_summary.h"
 #include "noise/characteristic.h"
 #include "noise/pareto_fit.h"
 #include "testing.h"
+#include "verdict_counts.h"
 
 namespace medgrad {
 namespace {
@@ -17,60 +20,67 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct Counts {
-  int yes = 0, no = 0, stable = 0, covered = 0, seeds = 0;
-  int mean = 0, median = 0, huber = 0, unclear = 0, skewed = 0;
-  int claimed = 0;  // a tail index below 2
-};
-
-Counts judge(std::string_view name, std::size_t n, int seeds) {
-  const laws::Law& law = laws::find(name);
-  EXPECT_EQ(law.name, name);
-  Counts c;
-  for (int s = 0; s < seeds; ++s) {
-    const TailVerdict v = judge_tails(laws::sample(law, n, static_cast<std::uint64_t>(s)));
-    ++c.seeds;
-    c.yes += v.infinite_variance == Answer::yes;
-    c.no += v.infinite_variance == Answer::no;
-    c.stable += v.stable_fits();
-    c.covered += v.index_interval.contains(law.index);
-    c.mean += v.advice == Advice::mean;
-    c.median += v.advice == Advice::median;
-    c.huber += v.advice == Advice::huber;
-    c.unclear += v.advice == Advice::unclear;
-    c.skewed += v.efficiency.skewed;
-    c.claimed += v.index_interval.high < 2;
-  }
-  return c;
+bool one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-TEST(TailVerdict, GaussianNoiseIsLeftInPeace) {
-  const Counts c = judge("Gaussian", 300, 40);
-  EXPECT_EQ(c.yes, 0);
-  EXPECT_GE(c.mean, 38);  // false alarms in at most 5 %
-  EXPECT_GE(c.stable, 38);
-}
+// A tenth of the samples may go wrong, and one of them always.
+int most(int samples) { return std::max(samples / 10, 1); }
 
-TEST(TailVerdict, NoTailIndexBelowTwoIsClaimedOfLightTails) {
-  for (const std::string_view name : {"Laplace", "exponential", "gamma 0.5", "t10"}) {
-    for (const std::size_t n : {std::size_t{300}, std::size_t{3000}}) {
-      const Counts c = judge(name, n, n == 300 ? 20 : 5);
-      EXPECT_EQ(c.yes, 0) << name << " " << n;
-      EXPECT_EQ(c.claimed, 0) << name << " " << n;
-    }
+void expect_row(const laws::Law& law, std::size_t n, const laws::Counts& c) {
+  SCOPED_TRACE(std::string(law.name) + ", n = " + std::to_string(n));
+  const std::string_view name = law.name;
+  // stable 1.9: there no test can, see docs/tails.md.
+  if (name != "stable 1.9" || n > 300) {
+    EXPECT_GE(c.right, c.samples - most(c.samples));
+  }
+  if (law.right != laws::Right::bias) {  // on skewed laws the mean is right, bias and all
+    EXPECT_EQ(c.blind, 0);
+  }
+  if (name == "Gaussian") {  // false alarms
+    EXPECT_EQ(c.yes, 0);
+    EXPECT_GE(c.right, c.samples - std::max(c.samples / 20, 1));
+    EXPECT_GE(c.stable, c.samples - most(c.samples));
+  }
+  if (one_of(name, {"Gaussian", "Laplace", "exponential", "gamma 0.5", "t10"})) {
+    EXPECT_EQ(c.yes, 0);
+    EXPECT_EQ(c.claimed, 0);
+  }
+  if (one_of(name, {"Laplace", "t2", "t3"})) {
+    EXPECT_GE(c.median, c.samples - most(c.samples));
+  }
+  if (one_of(name, {"Gaussian", "t10"})) {
+    EXPECT_LE(c.median, most(c.samples));
+  }
+  // Too few to tell: 0.99^300 = 5 % of samples have no contaminated number, and are Gaussian.
+  if (one_of(name, {"1 % contaminated x 1000", "10 % contaminated x 10"}) && n > 300) {
+    EXPECT_EQ(c.mean, 0);
+  }
+  if (one_of(name, {"Lomax 1.5, one-sided", "Lomax 1.5, two-sided", "stable 1.3",
+                    "stable 1.5, beta 1"}) &&
+      n > 300) {
+    EXPECT_GE(c.yes, c.samples - most(c.samples));
+    EXPECT_EQ(c.mean, 0);
+  }
+  if (law.right == laws::Right::bias) {
+    EXPECT_LE(c.median + c.huber, most(c.samples));
+  }
+  if (one_of(name, {"t5", "stable 1.9"}) && n == 30000) {
+    EXPECT_EQ(c.mean, 0);
+  }
+  if (name == "t5") {
+    EXPECT_LE(c.yes, most(c.samples));
   }
 }
 
-TEST(TailVerdict, InfiniteVarianceIsFound) {
-  for (const std::string_view name :
-       {"Lomax 1.5, one-sided", "Lomax 1.5, two-sided", "stable 1.3", "stable 1.5, beta 1"}) {
-    const Counts c = judge(name, 3000, 10);
-    EXPECT_GE(c.yes, 9) << name;
-    EXPECT_GE(c.covered, 8) << name;
-    EXPECT_EQ(c.mean, 0) << name;
-  }
-  EXPECT_EQ(judge("1 % contaminated x 1000", 3000, 10).mean, 0);
-  EXPECT_EQ(judge("10 % contaminated x 10", 3000, 10).mean, 0);
+TEST(TailVerdict, HoldsTheTableOfThreeHundred) {
+  for (const laws::Law& law : laws::all()) expect_row(law, 300, laws::judged(law, 300, 0, 40));
+}
+TEST(TailVerdict, HoldsTheTableOfThreeThousand) {
+  for (const laws::Law& law : laws::all()) expect_row(law, 3000, laws::judged(law, 3000, 0, 10));
+}
+TEST(TailVerdict, HoldsTheTableOfThirtyThousand) {
+  for (const laws::Law& law : laws::all()) expect_row(law, 30000, laws::judged(law, 30000, 0, 2));
 }
 
 // Intervals of 95 % over 20 samples: fewer than 16 covered happens once in 400.
@@ -95,29 +105,22 @@ TEST(TailVerdict, IntervalsCover) {
             16);
 }
 
-// True mean squared errors in large batches, over the mean's: 1/(4 f(0)^2) / variance for the
-// median. Laplace 0.5, t3 0.62, t2 0, Gaussian 1.57, t10 1.32.
 TEST(TailVerdict, AdviceFollowsTheEfficiency) {
-  for (const std::string_view name : {"Laplace", "t2", "t3"})
-    EXPECT_GE(judge(name, 300, 20).median, 18) << name;
-  EXPECT_EQ(judge("t10", 300, 20).median, 0);
-  // In batches of one all three are the number itself.
-  const TailVerdict one = judge_tails(laws::sample(laws::find("t3"), 500, 1), {.batch = 1});
-  EXPECT_NEAR(one.efficiency.median / one.efficiency.mean, 1, 0.1);
-  EXPECT_NEAR(one.efficiency.huber / one.efficiency.mean, 1, 0.1);
+  // In batches of one or two all three are the mean: they are compared over ten, as steps would.
+  const std::vector<double> t3 = laws::sample(laws::find("t3"), 500, 1);
+  const TailVerdict one = judge_tails(t3, {.batch = 1}), ten = judge_tails(t3);
+  EXPECT_EQ(one.efficiency.batch, 1U);
+  EXPECT_EQ(one.efficiency.compared, 10U);
+  EXPECT_EQ(one.efficiency.median, ten.efficiency.median);
+  EXPECT_EQ(one.advice, Advice::median);
   // 3 Gaussian numbers: the variance of the median is 0.4487 (David and Nagaraja, table of order
   // statistics), that of the mean 1/3.
   const TailVerdict three =
       judge_tails(laws::sample(laws::find("Gaussian"), 20000, 1), {.batch = 3});
-  EXPECT_NEAR(three.efficiency.median / three.efficiency.mean, 0.4487 * 3, 0.1);
+  EXPECT_NEAR(three.efficiency.median / three.efficiency.mean, 0.4487 * 3, 0.05);
 }
 
 TEST(TailVerdict, SkewedDataAreNotSentToTheMedian) {
-  for (const std::string_view name : {"exponential", "gamma 0.5", "stable 1.5, beta 1"}) {
-    const Counts c = judge(name, 3000, 5);
-    EXPECT_EQ(c.skewed, 5) << name;
-    EXPECT_EQ(c.median + c.huber, 0) << name;
-  }
   const TailVerdict v = judge_tails(laws::sample(laws::find("exponential"), 3000, 3));
   EXPECT_NE(v.sentence().find("spreads below the mean"), std::string::npos) << v.sentence();
   std::vector<double> mirrored = laws::sample(laws::find("exponential"), 3000, 3);
