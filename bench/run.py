@@ -181,6 +181,19 @@ def stable_functions(binary, alpha, beta, rounds):
                "peer": f"{min(times) / 1e3:.0f} us (scipy)", "ratio": min(times) / own, "target": 50}
 
 
+def stable_table(binary, alpha, beta):
+    """A density of 1e-10 from a table, in the body and in the tails, against the 100 ns it may take; and the table itself."""
+    mine = run(binary, "stable-table", "double", alpha, beta, 20_000, 5)[0]
+    law = f"alpha {alpha:g}, beta {beta:g}"
+    for part, where in (("table", ""), ("tails", " in the tails")):
+        yield {"what": f"stable pdf from a table{where}, {law}", "ours": f"{mine[part]:.0f} ns",
+               "peer": f"{mine['integral']:.0f} ns (integral)", "ratio": mine["integral"] / mine[part], "target": 1}
+        yield {"what": f"stable pdf from a table{where}, {law}", "ours": f"{mine[part]:.0f} ns", "peer": "100 ns (aim)",
+               "ratio": 100 / mine[part], "target": 1}
+    yield {"what": f"building that table, {law}", "ours": f"{mine['build_ms']:.1f} ms", "peer": "10 ms (aim)",
+           "ratio": 10 / mine["build_ms"], "target": 1}
+
+
 def torch_steps(binary, n, rounds, tensors=(1, 400)):
     """A step of our libtorch optimisers against torch's own, one thread; and many tensors against one."""
     best = {}
@@ -332,6 +345,8 @@ def sections(options):
             yield from stable_samples(binary, alpha, beta, 5)
         for alpha, beta in ((0.7, 0.5), (0.9, 0), (1.1, 0), (1.5, 0.5), (1.9, 0)):
             yield from stable_functions(binary, alpha, beta, 3)
+        for alpha, beta in ((0.5, 0.7), (0.99, 0.5), (1.5, 0), (1.95, -1)):
+            yield from stable_table(binary, alpha, beta)
 
     def experiments():
         with tempfile.TemporaryDirectory() as temporary:

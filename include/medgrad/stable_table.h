@@ -4,7 +4,8 @@
 // It is held as Chebyshev polynomials of degree 15 on intervals of w, halved until they agree with
 // the integrals of stable.h at points between the nodes to the tolerance that was asked for. Past
 // the table, and where no interval agrees (next to the end of a half-line), the integrals
-// themselves are used: the tolerance holds everywhere.
+// themselves are used: the tolerance holds everywhere. Where a light tail has fallen below the
+// smallest number, f is 0 at once.
 #pragma once
 
 #include <array>
@@ -48,10 +49,12 @@ class StableTable {
     double low, high;
     bool good;
     std::array<double, kNodes> coefficients;
+    double highest;  // log f at the nodes
   };
   void add(double low, double high, int depth);
-  [[nodiscard]] double direct(double w) const;  // log f of the standard law at x = sinh(w)
-  [[nodiscard]] const Panel* find(double w) const;
+  [[nodiscard]] double direct(double w) const;      // log f of the standard law at x = sinh(w)
+  [[nodiscard]] const Panel* at(double w) const;    // the one that w is in
+  [[nodiscard]] const Panel* find(double w) const;  // if it is good
 
   Stable law_;
   Stable standard_;                                  // scale 1, location 0, S0

@@ -47,8 +47,8 @@ struct Efficiency {
   std::size_t compared = 0;
   double mean = 0, median = 0, huber = 0;  // mean squared errors
   double spread = 0;                       // in units of the data
-  double bias = 0;                         // (median - mean) / spread
-  bool skewed = false;                     // the middle of the sample, beyond doubt (99 %)
+  double bias = 0;            // (median - mean) / spread; infinite or NaN as that mean is
+  bool skewed = false;        // the middle of the sample, beyond doubt (99 %)
   bool hollow = false;        // hardly anything lies around the median, which may be far off
   double kurtosis_score = 0;  // standard normal where the data are; infinite for huge numbers
 };

@@ -189,8 +189,9 @@ Efficiency efficiency_of(std::span<const double> x, std::size_t group, std::size
   }
   const double unit = std::max(e.spread, 1e-300);
   bool infinite = false;
-  double mean = 0, square = 0, count = 0;
+  double mean = 0, square = 0, count = 0, beyond = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isinf(x[i])) beyond += x[i];
     z[i] = (x[i] / 2 - median / 2) / unit * 2;
     if (!std::isfinite(z[i])) {
       infinite = infinite || !std::isnan(z[i]);
@@ -201,7 +202,7 @@ Efficiency efficiency_of(std::span<const double> x, std::size_t group, std::size
     mean += (z[i] - mean) / count;
   }
   for (const double v : z) square += (v - mean) * (v - mean) / count;
-  e.bias = -mean;
+  e.bias = beyond == 0 ? -mean : -beyond;
   e.skewed = std::fabs(skewness_score(z, group, 0, e.hollow)) > kSkewAt || skewed;
 
   const double target = e.skewed ? mean : 0;

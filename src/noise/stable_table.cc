@@ -16,7 +16,7 @@ namespace {
 constexpr double kReach = 20;        // w from -20 to 20: |x| up to 2.4e8 scales
 constexpr std::size_t kParts = 512;  // of the range, to find panels by
 constexpr int kDeepest = 9;          // halvings of a panel of 40/16
-constexpr double kUnderflow = -740;
+constexpr double kUnderflow = -740, kZero = -760;
 
 template <std::size_t N>
 const std::array<std::array<double, N>, N>& cosines() {  // cos(pi j (2k + 1) / (2N))
@@ -86,7 +86,7 @@ double StableTable::direct(double w) const { return standard_.log_pdf(std::sinh(
 
 void StableTable::add(double low, double high, int depth) {
   const double middle = (low + high) / 2, half = (high - low) / 2;
-  Panel panel{low, high, true, {}};
+  Panel panel{low, high, true, {}, 0};
   const auto& cosine = cosines<kNodes>();
   std::array<double, kNodes> values{};
   bool finite = true;
@@ -94,6 +94,7 @@ void StableTable::add(double low, double high, int depth) {
     values[k] = direct(middle + half * cosine[1][k]);
     finite = finite && values[k] > kUnderflow;
   }
+  panel.highest = *std::max_element(values.begin(), values.end());
   if (finite) {
     for (std::size_t j = 0; j < kNodes; ++j) {
       double sum = 0;
@@ -123,12 +124,17 @@ void StableTable::add(double low, double high, int depth) {
   add(middle, high, depth + 1);
 }
 
-const StableTable::Panel* StableTable::find(double w) const {
+const StableTable::Panel* StableTable::at(double w) const {
   if (!(std::fabs(w) < kReach)) return nullptr;
   const auto part = static_cast<std::size_t>((w + kReach) * (kParts / (2 * kReach)));
   std::size_t i = first_[std::min(part, kParts - 1)];
   while (w >= panels_[i].high && i + 1 < panels_.size()) ++i;
-  return panels_[i].good ? &panels_[i] : nullptr;
+  return &panels_[i];
+}
+
+const StableTable::Panel* StableTable::find(double w) const {
+  const Panel* p = at(w);
+  return p != nullptr && p->good ? p : nullptr;
 }
 
 double StableTable::log_pdf(double x) const {
@@ -139,7 +145,12 @@ double StableTable::log_pdf(double x) const {
   return chebyshev(p->coefficients, t) - log_scale_;
 }
 
-double StableTable::pdf(double x) const { return std::exp(log_pdf(x)); }
+double StableTable::pdf(double x) const {
+  // A tail that is light between the nodes of a panel as at them, with a tenth to spare.
+  const Panel* p = at(std::asinh((x - location_) / scale_));
+  if (p != nullptr && !p->good && 0.9 * p->highest - log_scale_ < kZero) return 0;
+  return std::exp(log_pdf(x));
+}
 
 StableTable::Derivatives StableTable::derivatives(double x) const {
   const double z = (x - location_) / scale_, w = std::asinh(z);

@@ -28,7 +28,7 @@ constexpr double kMedianBelow = 0.93, kHuberBelow = 0.94;
 constexpr double kHeavierThanNormal = 2;  // standard errors of the kurtosis: 97.7 %
 constexpr double kHopeless = 3;  // times the median's: no mean is fine that is so much worse
 constexpr double kSkewedBy = 3.29;
-constexpr double kInDoubt = -0.7; // standard errors that a tail is lighter than a stable law's
+constexpr double kInDoubt = -0.7;  // standard errors that a tail is lighter than a stable law's
 
 // Ends of one-sided intervals, from the two-sided 95 % one.
 double lower(const TailShape& s, double z) { return s.xi - (s.xi - s.interval.low) * z / kZ95; }

@@ -42,6 +42,19 @@ TEST(StableTable, KeepsItsTolerance) {
   }
 }
 
+TEST(StableTable, LightTailsEndInZero) {
+  // The right tail of beta = -1; 1/scale makes densities large.
+  for (const double scale : {1.0, 1e-300, 1e300}) {
+    const StableParameters p{1.6, -1, scale, 0};
+    const Stable law(p);
+    const StableTable table(p);
+    for (double x = 1; x < 1e8; x *= 1.3) {
+      const double exact = law.pdf(scale * x);
+      EXPECT_NEAR(table.pdf(scale * x), exact, 1e-10 * exact + 1e-320) << scale << " " << x;
+    }
+  }
+}
+
 TEST(StableTable, CoarserIsSmaller) {
   EXPECT_LT(StableTable({1.4, 0.2}, 1e-4).intervals(), StableTable({1.4, 0.2}, 1e-12).intervals());
   EXPECT_EQ(StableTable({1.4, 0.2}).uncovered(), 0);

@@ -99,6 +99,10 @@ TEST(TailVerdict, IntervalsCover) {
   EXPECT_GE(covered(1.9, [](laws::Random& r) { return laws::stable(r, 1.9, 0); }), 16);
   EXPECT_GE(covered(1.7, [](laws::Random& r) { return laws::stable(r, 1.7, 0.5); }), 16);
   EXPECT_GE(covered(1.5, [](laws::Random& r) { return laws::sign(r) * laws::lomax(r); }), 16);
+  // Nothing around the median, which may lie anywhere between -1 and 1.
+  EXPECT_GE(covered(1.5, [](laws::Random& r) { return laws::sign(r) * (1 + laws::lomax(r)); }), 16);
+  // A characteristic function like that of a stable law of index 0.6, but for its edge.
+  EXPECT_GE(covered(0.7, [](laws::Random& r) { return std::pow(laws::uniform(r), -1 / 0.7); }), 16);
   // Its body is like a stable law's of index 0.8, which the test by characteristic functions alone
   // takes it for in half of all samples.
   EXPECT_GE(covered(1, [](laws::Random& r) { return laws::sign(r) * (1 / laws::uniform(r) - 1); }),
@@ -151,6 +155,7 @@ TEST(TailVerdict, OddData) {
   EXPECT_EQ(v.infinite_variance, Answer::yes);
   EXPECT_EQ(v.advice, Advice::median);
   EXPECT_EQ(v.infinite, 1U);
+  EXPECT_EQ(v.efficiency.bias, -kInf);
   EXPECT_EQ(v.missing, 1U);
   EXPECT_EQ(v.n, 299U);
   EXPECT_NE(v.sentence().find("1 entry is infinite"), std::string::npos) << v.sentence();
