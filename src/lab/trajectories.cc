@@ -48,11 +48,15 @@ void read_method(const Node& node, const std::string& file, const Schedule& eta,
       if (given == nullptr && !parameter.required()) continue;
       const bool automatic = parameter.range.automatic && given != nullptr &&
                              given->text() != nullptr && *given->text() == "auto";
-      if (parameter.name == "tau" && given != nullptr && !automatic &&
-          (given->object() != nullptr || given->text() != nullptr)) {
-        method.tau = read_valued(reader, "tau", {});
+      // tau, or where it is auto theta, may change over a run.
+      if ((parameter.name == "tau" || parameter.name == "theta") && given != nullptr &&
+          !automatic && (given->object() != nullptr || given->text() != nullptr)) {
+        if (const auto tau = values.find("tau");
+            parameter.name == "theta" && (tau == values.end() || tau->second != kAutomaticNumber))
+          reader.fail(*given, "a schedule of 'theta' is for tau = auto.");
+        method.tau = read_valued(reader, std::string(parameter.name), {});
         reader.located(*given, [&] { parameter.check(method.tau->value); });
-        values.emplace("tau", method.tau->value);
+        values.emplace(parameter.name, method.tau->value);
       } else {
         values.emplace(parameter.name, reader.number(parameter));
       }

@@ -50,6 +50,23 @@ TEST(Scale, RelativeErrors) {
     EXPECT_EQ(one, values_at(group(r, "cclip", "relative_error", {{"scale", scale}}), 40));
 }
 
+// theta may have a schedule where tau is auto: a constant one is the number, and one that falls
+// like 1/t remembers longer and longer, which is what a target that stands still asks for.
+TEST(Scale, SchedulesOfTheta) {
+  const auto errors = [](const std::string& more) {
+    const Results r = run(R"({"experiment": "x", "objective": {"name": "fixed-target", "d": 4},
+        "noise": {"name": "normal"}, "steps": 500, "seeds": 3, "methods": [{"name": "vclip", )" +
+                          more + "}]}");
+    return values_at(group(r, "vclip", "relative_error"), 500);
+  };
+  const auto plain = errors(R"("tau": "auto", "theta": 0.1)");
+  EXPECT_EQ(errors(R"("tau": "auto", "theta": "constant:value=0.1")"), plain);
+  const auto falling = errors(R"("tau": "auto", "theta": "inverse:value=10:warmup=9")");
+  for (std::size_t k = 0; k < plain.size(); ++k) EXPECT_LT(falling[k], plain[k]);
+  EXPECT_EQ(message_of([&] { return errors(R"("tau": 0.1, "theta": "inverse:value=1")"); }),
+            "test.json:2: a schedule of 'theta' is for tau = auto.");
+}
+
 // All steps bad by a factor 2 is a loss of twice the size; none is no change.
 TEST(Corrupted, SharesOfSteps) {
   const auto final_of = [](const std::string& more) {
