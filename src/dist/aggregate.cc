@@ -10,9 +10,11 @@
 #include <optional>
 #include <utility>
 
+#include "core/sample/gram.h"
 #include "core/sample/plan.h"
 #include "dist/deal.h"
 #include "dist/flow.h"
+#include "dist/room.h"
 #include "dist/shared_part.h"
 #include "dist/watch.h"
 #include "dist/wire.h"
@@ -25,9 +27,23 @@ using estimators::RulePlan;
 
 constexpr std::array<std::string_view, 2> kTopologies = {"sharded", "server"};
 
+// The chunks of one piece as if they were all: their sums are shared later, with those of others.
+class PieceOfPart : public estimators::Part {
+ public:
+  using Part::Part;
+  void share(std::byte*, std::size_t, std::size_t) const override {}
+};
+
 // Can every column be worked on as soon as it is there?
 bool column_by_column(const Rule& rule) {
   return estimators::by_component(rule.method) && !estimators::needs_gram(rule);
+}
+
+// Does the rule begin with inner products around the componentwise medians?
+bool begins_with_products(const Rule& rule) {
+  if (estimators::needs_gram(rule)) return true;
+  return rule.before.empty() && (std::holds_alternative<GeometricMedian>(rule.method) ||
+                                 std::holds_alternative<HuberLocation>(rule.method));
 }
 
 // Estimators that work where all columns are, and nowhere else.
@@ -114,7 +130,7 @@ class Round {
     const std::vector<Announcement> announced = announce_all(deal);
     Watch<T> watch(workers(), options_.non_finite, deal.pieces());
     Flow<T> flow(group_, deal, mine_, out_);
-    LargeVector<T> result;
+    Room<T> result;
     SampleInfo info;
     for (std::size_t k = 0; k < deal.pieces(); ++k) {
       const std::size_t d = deal.length(k, me());
@@ -123,30 +139,51 @@ class Round {
       watch.inspect(rows, deal.begin(k, me()), k, announced);
       if (d > 0) {
         const Input<T> input = input_of(rows.data(), d, d);
-        info = estimators::carry_out(plan, input, std::span<T>(result));
-        if (options_.report != nullptr) watch.compare(plan, input, std::span<const T>(result));
+        info = estimators::carry_out(plan, input, result.all());
+        if (options_.report != nullptr) watch.compare(plan, input, result.all());
       }
-      flow.reply(result);
+      flow.reply(result.all());
     }
     flow.finish();
     watch.note(info);
     return watch.conclude(group_, only.value_or(0), options_.report, true);
   }
 
-  // The columns of this rank, of all workers.
-  LargeVector<T> receive(const Deal& deal, Flow<T>& flow, Watch<T>& watch,
-                         std::span<const Announcement> announced) {
+  // The columns of this rank, of all workers. Where there is something to be `known`, inner
+  // products of a piece are summed up while the next ones are on their way.
+  Room<T> receive(const Deal& deal, Flow<T>& flow, Watch<T>& watch,
+                  std::span<const Announcement> announced,
+                  estimators::KnownProducts* known = nullptr) {
     const std::size_t d = deal.columns_of(me());
-    LargeVector<T> rows(workers() * d);
+    Room<T> rows(workers() * d);
     for (std::size_t k = 0, at = 0; k < deal.pieces(); ++k) {
       const std::size_t length = deal.length(k, me());
       const std::span<T> piece = flow.next();
       watch.inspect(piece, deal.begin(k, me()), k, announced);
       for (std::size_t i = 0; i < workers(); ++i)
         std::copy_n(piece.data() + i * length, length, rows.data() + i * d + at);
+      if (known != nullptr && length > 0) {
+        Input<T> input = input_of(rows.data() + at, length, d);
+        sum_products(input, deal.begin(k, me()), *known);
+      }
       at += length;
     }
     return rows;
+  }
+
+  // Of the columns from `first` on, which are those of the input.
+  void sum_products(Input<T>& input, std::size_t first, estimators::KnownProducts& known) const {
+    const std::size_t points = input.n + (known.origin ? 1 : 0), d = mine_.size();
+    const estimators::GramRuns runs(points, d);
+    std::vector<std::size_t> chunks;
+    for (std::size_t at = first; at < first + input.d; at += runs.chunks.size)
+      chunks.push_back(at / runs.chunks.size);
+    const PieceOfPart part(d, std::move(chunks));
+    input.part = &part;
+    if (!options_.center.empty()) input.center = options_.center.subspan(first, input.d);
+    known.sums.resize(runs.count * kernels::pair_index(points, 0));
+    known.seen += estimators::sum_runs(input, runs, known.origin, static_cast<const T*>(nullptr),
+                                       {}, known.sums.data());
   }
 
   // Rules on whole rows, on the columns that are here; with `part` the others have the rest.
@@ -187,20 +224,31 @@ class Round {
     return here;
   }
 
+  // A rank without columns has as many sums as the others, of nothing.
+  [[nodiscard]] std::size_t room_for(const estimators::KnownProducts& known) const {
+    const std::size_t points = workers() + (known.origin ? 1 : 0);
+    return estimators::GramRuns(points, mine_.size()).count * kernels::pair_index(points, 0);
+  }
+
   SampleInfo by_rows(const Deal& deal) {
     const std::vector<Announcement> announced = announce_all(deal);
     Watch<T> watch(workers(), options_.non_finite, deal.pieces());
     Flow<T> flow(group_, deal, mine_, out_);
-    const LargeVector<T> rows = receive(deal, flow, watch, announced);
+    estimators::KnownProducts known{.origin = estimators::needs_gram(rule_) &&
+                                              estimators::needs_origin(rule_)};
+    const bool summed = begins_with_products(rule_);
+    const Room<T> rows = receive(deal, flow, watch, announced, summed ? &known : nullptr);
     const std::size_t d = deal.columns_of(me());
     const std::vector<T> center = center_here(deal);
     const SharedPart part(group_, deal, mine_.size());
     Input<T> input = input_of(rows.data(), d, d);
     input.center = center;
     input.part = &part;
-    LargeVector<T> result(d);
-    watch.note(estimate(input, result, watch));
-    reply(deal, flow, result);
+    known.sums.resize(std::max<std::size_t>(known.sums.size(), room_for(known)));
+    input.known = summed ? &known : nullptr;
+    Room<T> result(d);
+    watch.note(estimate(input, result.all(), watch));
+    reply(deal, flow, result.all());
     return conclude(watch, 0);
   }
 
@@ -211,14 +259,14 @@ class Round {
     const std::vector<Announcement> announced = announce_all(deal);
     Watch<T> watch(workers(), options_.non_finite, deal.pieces());
     Flow<T> flow(group_, deal, mine_, out_);
-    const LargeVector<T> rows = receive(deal, flow, watch, announced);
-    LargeVector<T> result(deal.columns_of(me()));
+    const Room<T> rows = receive(deal, flow, watch, announced);
+    Room<T> result(deal.columns_of(me()));
     if (group_.rank() == place) {
       Input<T> input = input_of(rows.data(), mine_.size(), mine_.size());
       input.center = options_.center;
-      watch.note(estimate(input, result, watch));
+      watch.note(estimate(input, result.all(), watch));
     }
-    reply(deal, flow, result);
+    reply(deal, flow, result.all());
     if (options_.report != nullptr) tell_rows(place);
     return conclude(watch, place);
   }

@@ -1,6 +1,7 @@
 #include "dist/flow.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "medgrad/dist/aggregate.h"
 
@@ -47,12 +48,12 @@ Flow<T>::Flow(Communicator& group, const Deal& deal, std::span<const T> mine, st
 template <Real T>
 void Flow<T>::send() {
   const std::size_t k = sent_++;
-  LargeVector<T>& room = room_[k % kAhead];
+  Room<T>& room = room_[k % kAhead];
   room.resize(ranks() * deal_->length(k, me()));
   const std::vector<std::size_t> received(ranks(), deal_->length(k, me()) * sizeof(T));
   coming_.push_back(group_->start_all_to_all(
       std::as_bytes(mine_.subspan(deal_->begin(k), deal_->length(k))),
-      sizes_for<T>(*deal_, k, ranks()), std::as_writable_bytes(std::span<T>(room)), received));
+      sizes_for<T>(*deal_, k, ranks()), std::as_writable_bytes(room.all()), received));
 }
 
 template <Real T>
@@ -61,7 +62,7 @@ std::span<T> Flow<T>::next() {
   coming_.front().wait();
   coming_.pop_front();
   if (sent_ < deal_->pieces()) send();
-  return std::span<T>(room_[k % kAhead]);
+  return room_[k % kAhead].all();
 }
 
 template <Real T>
@@ -74,7 +75,7 @@ void Flow<T>::reply(std::span<const T> result) {
     std::copy(result.begin(), result.end(), reply.copies.data() + r * result.size());
   const std::vector<std::size_t> sent(ranks(), result.size_bytes());
   reply.transfer = group_->start_all_to_all(
-      std::as_bytes(std::span<const T>(reply.copies)), sent,
+      std::as_bytes(std::as_const(reply.copies).all()), sent,
       std::as_writable_bytes(out_.subspan(deal_->begin(k), deal_->length(k))),
       sizes_for<T>(*deal_, k, ranks()));
 }

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "dist/deal.h"
+#include "dist/room.h"
 #include "dist/wire.h"
 #include "medgrad/dist/communicator.h"
 #include "medgrad/distances.h"
-#include "medgrad/large_vector.h"
 
 namespace medgrad::dist {
 
@@ -43,7 +43,7 @@ class Flow {
   // Pieces that are under way or being worked on.
   static constexpr std::size_t kAhead = 3;
   struct Reply {
-    LargeVector<T> copies;
+    Room<T> copies;
     Transfer transfer;
   };
 
@@ -52,7 +52,7 @@ class Flow {
   std::span<const T> mine_;
   std::span<T> out_;
   std::size_t sent_ = 0, received_ = 0, replied_ = 0;
-  std::vector<LargeVector<T>> room_;
+  std::vector<Room<T>> room_;
   std::deque<Transfer> coming_;
   std::vector<Reply> replies_;
 };

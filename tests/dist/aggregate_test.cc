@@ -89,6 +89,17 @@ TEST(Dist, TakesWeights) {
     expect_equal(text, x, {.weights = weights});
 }
 
+// Vectors long enough to travel in several pieces, of which inner products are summed up as they
+// come.
+TEST(Dist, HasTheBitsOfOneProcessInManyPieces) {
+  const auto x = vectors<float>(4, (std::size_t{1} << 19) + 777, 3, true);
+  std::vector<float> center(x[0].size(), 0.25f);
+  for (const char* const text : {"geometric-median", "huber-location", "krum:f=0", "nnm:f=1+median",
+                                 "nnm:f=1+geometric-median", "clip+mean"})
+    expect_equal(text, x, {});
+  expect_equal("centered-clipping", x, {.center = center});
+}
+
 TEST(Dist, SendsTwiceTheVector) {
   const std::size_t d = 1 << 20;
   for (const int n : {2, 7}) {

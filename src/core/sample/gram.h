@@ -44,8 +44,17 @@ struct GramRuns {
   [[nodiscard]] std::size_t end(std::size_t run) const { return begin(run + 1); }
 };
 
+// Of runs that were summed up before all columns were there: those of sum_runs() around the
+// componentwise medians, with the rows in the caller's order.
+struct KnownProducts {
+  bool origin = false;
+  std::vector<double> sums = {};
+  Count seen = {};
+};
+
 // sums[run * pairs + pair] for all runs, pairs by kernels::pair_index. With `origin` there is one
-// more point after the rows: the centre of the input, 0 where it has none.
+// more point after the rows: the centre of the input, 0 where it has none. What the input knows
+// already is taken from there.
 template <Real T>
 [[nodiscard]] Count sum_runs(const Input<T>& input, const GramRuns& runs, bool origin,
                              const T* centre, const Scales& scales, double* sums);

@@ -35,6 +35,8 @@ inline constexpr std::size_t kDirectStep = 4 * kBlock;
   return d >= kBlock ? kBlock : (d + kernels::kLanes - 1) / kernels::kLanes * kernels::kLanes;
 }
 
+struct KnownProducts;
+
 template <Real T>
 struct Input {
   SmallVector<const T*, 16> rows;
@@ -52,6 +54,8 @@ struct Input {
   NonFinite policy = NonFinite::reject;
   ThreadPool* pool = nullptr;
   const Part* part = nullptr;  // where d columns are not all: what the estimate is a part of
+  // Inner products that were summed up while the rows arrived (gram.h); null: none were.
+  const KnownProducts* known = nullptr;
 
   // The length of the whole rows.
   [[nodiscard]] std::size_t whole() const { return part == nullptr ? d : part->whole().n; }
