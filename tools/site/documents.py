@@ -11,6 +11,7 @@ import pygments.lexers
 from website import ROOT, Page
 
 LEXERS = {"c++": "cpp", "jsonc": "js", "sh": "bash", "": "text"}
+LONGEST_WORD = 24  # code up to this length is not broken at its hyphens
 FORMATTER = pygments.formatters.HtmlFormatter(nowrap=True)
 
 
@@ -77,6 +78,8 @@ class Document:
                 url = self.page.to(self.site.symbol(token.content))
                 token.content = f'<a class="symbol" href="{url}"><code>{html.escape(token.content)}</code></a>'
                 token.type = "html_inline"
+            elif token.type == "code_inline" and len(token.content) <= LONGEST_WORD:
+                token.attrSet("class", "word")
             out.append(token)
         return out
 
