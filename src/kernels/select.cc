@@ -178,19 +178,23 @@ HWY_INLINE V NextRank(D d, const T* HWY_RESTRICT x, std::size_t n, V value, V k)
   return hn::IfThenElse(hn::Gt(at_most, k), value, next);
 }
 
-// The second pivot: where the sample has the rank, seen from how far the first one missed it, and a
-// little beyond, so that it is between the two.
+// Where the sample has the rank, seen from how far its entry of number `index` missed it, and a
+// little beyond, so that the rank is between the two.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V SecondPivot(D d, const V (&sample)[kSample], V count, V target, std::size_t n) {
+HWY_INLINE V NextIndex(D d, V index, V count, V target, std::size_t n) {
   using T = hn::TFromD<D>;
   const V share = hn::Set(d, static_cast<T>(kSample) / static_cast<T>(n));
   const V missed = hn::Mul(hn::Sub(target, count), share);
-  const V at =
-      hn::Add(hn::Mul(target, share), hn::Add(missed, hn::CopySign(hn::Set(d, T{1}), missed)));
-  V pivot = sample[0];
+  const V at = hn::Add(index, hn::Add(missed, hn::CopySign(hn::Set(d, T{1}), missed)));
+  return hn::Round(hn::Min(hn::Max(at, hn::Zero(d)), hn::Set(d, static_cast<T>(kSample - 1))));
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V EntryOf(D d, const V (&sample)[kSample], V index) {
+  using T = hn::TFromD<D>;
+  V entry = sample[0];
   for (std::size_t i = 1; i < kSample; ++i)
-    pivot = hn::IfThenElse(hn::Ge(at, hn::Set(d, static_cast<T>(i))), sample[i], pivot);
-  return pivot;
+    entry = hn::IfThenElse(hn::Ge(index, hn::Set(d, static_cast<T>(i))), sample[i], entry);
+  return entry;
 }
 
 // Where a straight line between the ends has the rank.
@@ -201,7 +205,8 @@ HWY_INLINE V Interpolated(D d, const Bracket<D>& in, V target) {
   return hn::Add(hn::Mul(in.lo, hn::Sub(hn::Set(d, T{1}), share)), hn::Mul(in.hi, share));
 }
 
-// The entry of rank k in the columns of one vector.
+// The entry of rank k in the columns of one vector. Pivots are entries of the sample until the rank
+// is between two of them, then a straight line leads to it.
 template <class D, class T, class V = hn::Vec<D>>
 HWY_INLINE V SelectLanes(D d, const T* HWY_RESTRICT tile, std::size_t n, V k,
                          const V (&sample)[kSample]) {
@@ -209,28 +214,36 @@ HWY_INLINE V SelectLanes(D d, const T* HWY_RESTRICT tile, std::size_t n, V k,
   const V least = hn::Set(d, -std::numeric_limits<T>::infinity()), none = hn::Zero(d);
   const V most = hn::Set(d, std::numeric_limits<T>::max()), all = hn::Set(d, static_cast<T>(n));
   Bracket<D> in{least, most, none, all};
-  V count = none, pivot = none;
+  const std::size_t first =
+      std::min(static_cast<std::size_t>(hn::GetLane(target) * kSample) / n, kSample - 1);
+  V count = none, pivot = sample[first], index = hn::Set(d, static_cast<T>(first));
+  bool entries = false;  // are the ends entries?
   for (int pass = 1;; ++pass) {
     const auto near_lo = hn::Le(hn::Sub(k, in.count_lo), hn::Set(d, T{2}));
     const auto near_hi = hn::Le(hn::Sub(in.count_hi, k), hn::Set(d, T{1}));
     const auto done = hn::Or(near_lo, near_hi);
     if (hn::AllTrue(d, done)) return NextToEnd(d, tile, n, in, k);
-    // Interpolation needs ends; and where many are equal, ends that are entries show it.
+    bool tighten = pass >= 10 && pass % 4 == 2;
     const auto closed = hn::And(hn::Gt(in.lo, least), hn::Lt(in.count_hi, all));
-    if ((pass == 3 && !hn::AllTrue(d, hn::Or(done, closed))) || (pass >= 8 && pass % 4 == 0)) {
+    const bool open = pass > 1 && !entries && !hn::AllTrue(d, hn::Or(done, closed));
+    if (open) {
+      index = NextIndex(d, index, count, target, n);
+      pivot = EntryOf(d, sample, index);
+      const auto inside = hn::And(hn::Gt(pivot, in.lo), hn::Lt(pivot, in.hi));
+      // The sample has no more to say. Where many are equal, ends that are entries show it.
+      tighten = tighten || pass > 4 || !hn::AllTrue(d, hn::Or(hn::Or(done, closed), inside));
+    }
+    if (tighten) {
       const auto same = Tighten(d, tile, n, in);
       if (hn::AllTrue(d, same)) return in.hi;
       if (hn::AllTrue(d, hn::Or(done, same)))
         return hn::IfThenElse(same, in.hi, NextToEnd(d, tile, n, in, k));
+      entries = true;
     }
     const V halfway = Halfway(d, in.lo, in.hi);
-    if (pass == 1) {
-      const std::size_t at = static_cast<std::size_t>(hn::GetLane(target) * kSample) / n;
-      pivot = sample[std::min(at, kSample - 1)];
-    } else if (pass == 2) {
-      pivot = SecondPivot(d, sample, count, target, n);
-    } else {
-      pivot = pass > 6 && pass % 2 == 1 ? halfway : Interpolated(d, in, target);
+    if (pass > 1) {
+      const V line = pass > 7 && pass % 2 == 1 ? halfway : Interpolated(d, in, target);
+      pivot = open && !entries ? hn::IfThenElse(closed, line, pivot) : line;
     }
     const auto inside = hn::And(hn::Gt(pivot, in.lo), hn::Lt(pivot, in.hi));
     pivot = hn::IfThenElse(inside, pivot, halfway);
