@@ -113,34 +113,40 @@ std::optional<TeamOptions> read_team(Reader& reader) {
   return reader.located(*rule, [&] { return team_options(texts); });
 }
 
-// A share of the steps, or a list of shares, each of which all methods are run with.
-std::vector<CorruptedSteps> read_corrupted(Reader& reader) {
+// What is run with one share of corrupted steps.
+TrainSettings::Part read_part(const Node& node, const std::string& file, const TaskInfo& info,
+                              const std::vector<Method>& methods) {
+  Reader reader(node, file, "'corrupted'");
+  TrainSettings::Part part;
+  part.corrupted.share = reader.number("share");
+  part.corrupted.factor = reader.number("factor", part.corrupted.factor);
+  if (!range::share.contains(part.corrupted.share) || !std::isfinite(part.corrupted.factor))
+    reader.fail(node, "'share' must be from 0 to 1, and 'factor' finite.");
+  if (reader.any("lr") != nullptr) part.rates = read_rates(reader, info, methods);
+  reader.finish();
+  return part;
+}
+
+// One share of corrupted steps, or a list of them, each with all methods; none where nothing is
+// said.
+std::vector<TrainSettings::Part> read_parts(Reader& reader, const TaskInfo& info,
+                                            const std::vector<Method>& methods) {
   const Node* const node = reader.any("corrupted");
-  if (node == nullptr) return {CorruptedSteps()};
+  if (node == nullptr) return {{}};
   if (const Node* const rule = reader.any("aggregate"))
     reader.fail(*rule, "'corrupted' is for one that trains alone; workers have an 'attack'.");
-  Reader inner(*node, reader.file(), "'corrupted'");
-  const Node* const given = inner.any("share");
-  std::vector<double> shares;
-  if (given != nullptr && given->list() != nullptr) {
-    for (const Node& one : *given->list()) {
-      if (one.number() == nullptr) reader.fail(one, "'share' must contain only numbers.");
-      shares.push_back(*one.number());
-      if (std::ranges::count(shares, shares.back()) > 1) reader.fail(one, "'share' has it twice.");
-    }
-    if (shares.empty()) reader.fail(*given, "'share' must not be empty.");
-  } else {
-    shares.push_back(inner.number("share"));
+  if (node->list() == nullptr) return {read_part(*node, reader.file(), info, methods)};
+  std::vector<TrainSettings::Part> parts;
+  for (const Node& entry : *node->list()) {
+    parts.push_back(read_part(entry, reader.file(), info, methods));
+    const auto same = [&](const TrainSettings::Part& other) {
+      return other.corrupted.share == parts.back().corrupted.share;
+    };
+    if (std::ranges::count_if(parts, same) > 1)
+      reader.fail(entry, "'corrupted' has this share twice.");
   }
-  const double factor = inner.number("factor", CorruptedSteps().factor);
-  inner.finish();
-  std::vector<CorruptedSteps> made;
-  for (const double share : shares) {
-    if (!range::share.contains(share) || !std::isfinite(factor))
-      reader.fail(*node, "'share' must be from 0 to 1, and 'factor' finite.");
-    made.push_back({share, factor});
-  }
-  return made;
+  if (parts.empty()) reader.fail(*node, "'corrupted' must not be an empty list.");
+  return parts;
 }
 
 // All rates of a method that were tried, in order.
@@ -229,20 +235,22 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
   s.accumulate = reader.whole("accumulate", 0, 0, kMany);
   s.per_tensor = reader.truth("per_tensor", false);
   s.methods = read_methods(reader);
+  s.parts = read_parts(reader, info, s.methods);
   if (const Node* const sweep = reader.any("sweep")) {
     if (const Node* const rates = reader.any("lr"))
       reader.fail(*rates, "'lr' and 'sweep' cannot both be given.");
+    if (s.parts.size() > 1 || !s.parts.front().rates.empty())
+      reader.fail(*sweep, "a sweep has one share of corrupted steps, and rates of its own.");
     s.sweep = read_grid(*sweep, file);
-  } else {
-    s.rates = read_rates(reader, info, s.methods);
+  } else if (reader.any("lr") != nullptr ||
+             std::ranges::any_of(s.parts, [](const auto& part) { return part.rates.empty(); })) {
+    const std::vector<std::vector<double>> rates = read_rates(reader, info, s.methods);
+    for (TrainSettings::Part& part : s.parts)
+      if (part.rates.empty()) part.rates = rates;
   }
   s.lr_schedule = lab::read_schedule(reader, "lr_schedule", {});
   s.tau_schedule = lab::read_schedule(reader, "tau_schedule", {});
   s.workers = read_team(reader);
-  s.corrupted = read_corrupted(reader);
-  if (s.corrupted.size() > 1 && s.sweep)
-    reader.fail(*reader.any("sweep"),
-                "a sweep has one share of corrupted steps; give the rates to try as 'lr'.");
   s.seeds = reader.whole("seeds", 1, 1, 1000);
   s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
   s.epochs = reader.whole("epochs", 1, 1, kMany);
@@ -285,7 +293,7 @@ TrainingOptions base_of(const TrainSettings& settings) {
   base.lr_schedule = settings.lr_schedule;
   base.tau_schedule = settings.tau_schedule;
   base.workers = settings.workers;
-  base.corrupted = settings.corrupted.front();
+  base.corrupted = settings.parts.front().corrupted;
   return base;
 }
 
@@ -300,11 +308,12 @@ std::string planned_config(const TrainSettings& settings) {
 namespace {
 
 // Every method at its rates, over the seeds.
-std::vector<FinishedRun> run_rates(const Task& task, const TrainSettings& settings,
-                                   const RunsOptions& options, std::size_t& done) {
+std::vector<FinishedRun> run_part(const Task& task, const TrainSettings& settings,
+                                  const TrainSettings::Part& part, const RunsOptions& options,
+                                  std::size_t& done) {
   std::vector<FinishedRun> runs;
   for (std::size_t k = 0; k < settings.methods.size(); ++k) {
-    for (const double lr : settings.rates[k]) {
+    for (const double lr : part.rates[k]) {
       for (std::uint64_t seed = 0; seed < settings.seeds; ++seed) {
         runs.push_back(run_once(task, {settings.methods[k], lr, settings.seed + seed}, options));
         ++done;
@@ -322,11 +331,12 @@ lab::Finished run_train_study(const TrainSettings& settings, const lab::StudyCon
   // Of a sweep, as many as are planned; it may come to be more.
   constexpr std::size_t kPapersGrid = 3;
   std::size_t planned = 0;
-  for (std::size_t k = 0; k < settings.methods.size(); ++k)
-    planned += !settings.sweep       ? settings.rates[k].size()
-               : sweep.rates.empty() ? kPapersGrid
-                                     : sweep.rates.size();
-  const std::size_t all = planned * settings.seeds * settings.corrupted.size();
+  for (const TrainSettings::Part& part : settings.parts)
+    for (std::size_t k = 0; k < settings.methods.size(); ++k)
+      planned += !settings.sweep       ? part.rates[k].size()
+                 : sweep.rates.empty() ? kPapersGrid
+                                       : sweep.rates.size();
+  const std::size_t all = planned * settings.seeds;
   RunsOptions options;
   options.folder = context.work;
   options.stop = context.stop;
@@ -346,14 +356,14 @@ lab::Finished run_train_study(const TrainSettings& settings, const lab::StudyCon
     finished.config = sweep_config(*task, settings.experiment, sweep, options.base, runs);
   } else {
     std::vector<RunsAtShare> runs;
-    for (const CorruptedSteps& corrupted : settings.corrupted) {
-      options.base.corrupted = corrupted;
-      if (settings.corrupted.size() > 1)
-        options.folder = context.work / fmt::format("share-{}", number(corrupted.share));
-      runs.push_back({corrupted.share, run_rates(*task, settings, options, done)});
+    bool tuned = false;
+    for (const TrainSettings::Part& part : settings.parts) {
+      options.base.corrupted = part.corrupted;
+      if (settings.parts.size() > 1)
+        options.folder = context.work / fmt::format("share-{}", number(part.corrupted.share));
+      runs.push_back({part.corrupted.share, run_part(*task, settings, part, options, done)});
+      for (const std::vector<double>& rates : part.rates) tuned = tuned || rates.size() > 1;
     }
-    const bool tuned = std::ranges::any_of(
-        settings.rates, [](const std::vector<double>& rates) { return rates.size() > 1; });
     finished.results = runs.size() > 1 ? corrupted_results(*task, settings.experiment, runs)
                        : tuned ? sweep_results(*task, settings.experiment, runs.front().runs)
                                : results_of(*task, settings.experiment, runs.front().runs);

@@ -15,8 +15,9 @@
 // With "workers": 8 and "aggregate": "nnm+median" as many workers train together, simulated in one
 // process; "f", "topology", "byzantine", "attack" and "events" are as in team_options.h.
 //
-// With "corrupted": {"share": [0, 0.05], "factor": -100} all of it is run at each share of
-// corrupted steps, and the results are those of corrupted_results.h.
+// With "corrupted": {"share": 0.05, "factor": -100} so many steps have a wrong gradient. A list of
+// such objects runs all of it with each, at the rates `lr` of its own if it has any, and gives the
+// results of corrupted_results.h.
 //
 // With "sweep": {"rates": [0.1, 0.316], "extend": 6} in the place of `lr`, learning rates are tuned
 // as in runs.h, around the paper's where `rates` is empty; that is what config.json of a sweep is.
@@ -41,18 +42,21 @@ struct TrainSettings {
   std::string task;
   TaskOptions options;
   std::vector<Method> methods;
-  std::vector<std::vector<double>> rates;  // of each method
+  struct Part {
+    CorruptedSteps corrupted = {};
+    std::vector<std::vector<double>> rates = {};  // of each method
+  };
+  std::vector<Part> parts;  // all methods are run with each
   std::size_t seeds = 1, epochs = 1, steps = 0, accumulate = 0;
   std::uint64_t seed = 0;  // the first one
   bool per_tensor = false;
   Schedule lr_schedule = {}, tau_schedule = {};
-  std::vector<CorruptedSteps> corrupted = {{}};  // all methods with each
   std::optional<TeamOptions> workers;
   struct Grid {
     std::vector<double> rates;
     std::size_t extensions = 0;
   };
-  std::optional<Grid> sweep;  // instead of `rates`
+  std::optional<Grid> sweep;  // instead of rates
   Node document;              // as it was read
 };
 

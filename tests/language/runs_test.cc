@@ -413,14 +413,19 @@ TEST(CorruptedResults, AnExperimentRunsEveryRateAtEveryShare) {
     return lab::read_experiment(parse_document(text, "mine.json"), "mine.json", catalogue());
   };
   const TemporaryFolder folder;
-  const lab::Experiment experiment = read("[[1, 0.1], 0.01]", R"({"share": [0, 0.5]})");
+  const lab::Experiment experiment =
+      read("[[1, 0.1], 0.01]", R"([{"share": 0}, {"share": 0.5, "lr": [[1, 0.1], [0.01, 10]]}])");
   const lab::Results results = lab::run_experiment(experiment, {.work = path_of(folder)}).results;
   for (const double share : {0.0, 0.5})
     for (const double lr : {0.1, 1.0})
       EXPECT_NE(lab::find(results, "sgd-m", "final_training_loss", {{"share", share}, {"lr", lr}}),
                 nullptr);
   EXPECT_NE(lab::mean_of(results, "adam", "final_training_loss", {{"share", 0.0}}),
-            lab::mean_of(results, "adam", "final_training_loss", {{"share", 0.5}}));
+            lab::mean_of(results, "adam", "final_training_loss", {{"share", 0.5}, {"lr", 0.01}}));
+  EXPECT_EQ(lab::find(results, "adam", "final_training_loss", {{"share", 0.0}, {"lr", 10.0}}),
+            nullptr);
+  EXPECT_NE(lab::find(results, "adam", "final_training_loss", {{"share", 0.5}, {"lr", 10.0}}),
+            nullptr);
   // Once more, from what is in the folder.
   EXPECT_EQ(lab::results_csv(lab::run_experiment(experiment, {.work = path_of(folder)}).results),
             lab::results_csv(results));
@@ -433,10 +438,10 @@ TEST(CorruptedResults, AnExperimentRunsEveryRateAtEveryShare) {
   EXPECT_THROW((void)read("[[], 1]", R"({"share": 0.5})"), Error);
   EXPECT_THROW((void)read("[[1, 1], 1]", R"({"share": 0.5})"), Error);
   EXPECT_THROW((void)read("[[1, -1], 1]", R"({"share": 0.5})"), Error);
-  EXPECT_THROW((void)read("[1, 1]", R"({"share": []})"), Error);
-  EXPECT_THROW((void)read("[1, 1]", R"({"share": [0.1, 0.1]})"), Error);
-  EXPECT_THROW((void)read("[1, 1]", R"({"share": [0.1, 2]})"), Error);
-  EXPECT_THROW((void)read("[1, 1]", R"({"share": [0.1, "a"]})"), Error);
+  EXPECT_THROW((void)read("[1, 1]", "[]"), Error);
+  EXPECT_THROW((void)read("[1, 1]", R"([{"share": 0.1}, {"share": 0.1}])"), Error);
+  EXPECT_THROW((void)read("[1, 1]", R"([{"share": 0.1}, {"share": 2}])"), Error);
+  EXPECT_THROW((void)read("[1, 1]", R"([{"share": 0.1}, {"share": 0.2, "lr": [1]}])"), Error);
 }
 
 }  // namespace
