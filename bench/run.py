@@ -268,7 +268,7 @@ def workers(binary, rounds, d=5_000_000, n=4):
 
 
 def training_workers(binary, folder, rounds=3, n=4, steps=14):
-    """The time of a step of n workers that train an encoder transformer of 1.5 million weights together, by robust rules against the
+    """The time of a step of n workers that train an encoder transformer of 1.3 million weights together, by robust rules against the
     plain average of the same engine, in turns."""
     rules = ["mean", "median", "nnm+median:f=1", "geometric-median"]
     found = {rule: [] for rule in rules}

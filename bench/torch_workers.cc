@@ -5,12 +5,19 @@
 // at once, so that nothing overlaps (`in_turn`).
 //
 //     medgrad_workers_bench [ENTRIES [WORKERS [ROUNDS]]]
+//     medgrad_workers_bench simulate RULE ENTRIES WORKERS
+//
+// The second simulates workers as threads of one process, and prints the bytes that all of them
+// send together, beside what docs/distributed.md predicts for rules that take every column by
+// itself.
 #include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <thread>
 
 #include "medgrad/dist/aggregate.h"
 #include "medgrad/registry.h"
@@ -131,10 +138,38 @@ std::string measure(medgrad::dist::Communicator& group, std::size_t d, int round
   return text;
 }
 
+int simulate(const medgrad::Rule& rule, std::size_t d, std::size_t n) {
+  const auto ranks = medgrad::dist::make_threads(static_cast<int>(n));
+  std::vector<std::thread> threads;
+  const auto begin = Clock::now();
+  for (const auto& rank : ranks)
+    threads.emplace_back([&, group = rank.get()] {
+      std::vector<float> mine(d), out(d);
+      for (std::size_t j = 0; j < d; ++j)
+        mine[j] = static_cast<float>((j * 7 + static_cast<std::size_t>(group->rank()) * 13) % 101);
+      (void)medgrad::dist::aggregate<float>(*group, rule, mine, out, {});
+    });
+  for (std::thread& one : threads) one.join();
+  const double seconds = milliseconds(begin) / 1000;
+  std::uint64_t sent = 0;
+  for (const auto& rank : ranks) sent += rank->traffic().sent;
+  const double words = 2.0 * static_cast<double>(n - 1) * static_cast<double>(d) * 4;
+  const double known = n <= 32 ? 80 + 56 * static_cast<double>(n) : 80 + 2 * 56;
+  const double predicted = words + static_cast<double>(n * (n - 1)) * (568 + known);
+  fmt::print(
+      "{{\"workers\": {}, \"entries\": {}, \"sent\": {}, \"predicted\": {}, \"seconds\": "
+      "{:.2f}}}\n",
+      n, d, sent, static_cast<std::uint64_t>(predicted), seconds);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   medgrad::libtorch::keep_memory();  // as programs that train do
+  if (argc == 5 && std::string(argv[1]) == "simulate")
+    return simulate(medgrad::make_rule(argv[2]), std::strtoull(argv[3], nullptr, 10),
+                    std::strtoull(argv[4], nullptr, 10));
   const std::size_t d = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 5'000'000;
   const int workers = argc > 2 ? std::atoi(argv[2]) : 4, rounds = argc > 3 ? std::atoi(argv[3]) : 9;
   for (const std::string& said : medgrad::processes_test::with_gloo(

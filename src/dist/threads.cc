@@ -18,13 +18,14 @@ namespace {
 struct Shown {
   const std::byte* send = nullptr;
   std::vector<std::size_t> sizes;
-  bool here = false;
 };
 
 struct Exchange {
   explicit Exchange(std::size_t n) : shown(n), done(n) {}
-  std::vector<Shown> shown;
-  std::vector<bool> done;   // who has taken what is theirs
+  std::vector<std::shared_ptr<const Shown>> shown;  // null: not yet, or no more
+  std::vector<bool> done;                           // who has taken what is theirs
+  // How many are in each.
+  std::size_t here = 0, through = 0;
   std::size_t copying = 0;  // who is at it
   std::size_t left = 0;     // who is through with it all
 };
@@ -36,9 +37,9 @@ class Hub {
 
   void show(std::uint64_t number, std::size_t rank, Shown shown) {
     const std::lock_guard lock(mutex_);
-    shown.here = true;
-    find(number).shown[rank] = std::move(shown);
-    changed_.notify_all();
+    Exchange& exchange = find(number);
+    exchange.shown[rank] = std::make_shared<const Shown>(std::move(shown));
+    if (++exchange.here == n_) changed_.notify_all();  // nobody waits for less
   }
 
   void take(std::uint64_t number, std::size_t rank, std::span<std::byte> receive,
@@ -49,9 +50,11 @@ class Hub {
     } catch (...) {
       // Its memory may be gone next: nobody is to look there any more.
       failed_[rank] = true;
-      find(number).shown[rank].here = false;
+      Exchange& exchange = find(number);
+      if (exchange.shown[rank] != nullptr) --exchange.here;
+      exchange.shown[rank].reset();
       changed_.notify_all();
-      changed_.wait(lock, [&] { return find(number).copying == 0; });
+      idle_.wait(lock, [&] { return find(number).copying == 0; });
       throw;
     }
   }
@@ -67,37 +70,41 @@ class Hub {
             std::span<std::byte> receive, std::span<const std::size_t> sizes,
             std::chrono::milliseconds deadline) {
     const auto until = std::chrono::steady_clock::now() + deadline;
-    wait(lock, deadline, until, [&](std::size_t r) { return find(number).shown[r].here; });
-    const std::vector<Shown> shown = find(number).shown;
+    wait(
+        lock, deadline, until, [&] { return find(number).here == n_; },
+        [&](std::size_t r) { return find(number).shown[r] != nullptr; });
+    const std::vector<std::shared_ptr<const Shown>> shown = find(number).shown;
     ++find(number).copying;
     lock.unlock();
     bool fits = true;
     for (std::size_t r = 0; r < n_; ++r) {
       const std::size_t from = std::accumulate(
-          shown[r].sizes.begin(), shown[r].sizes.begin() + static_cast<std::ptrdiff_t>(rank),
+          shown[r]->sizes.begin(), shown[r]->sizes.begin() + static_cast<std::ptrdiff_t>(rank),
           std::size_t{0});
-      fits = fits && shown[r].sizes[rank] == sizes[r];
-      if (fits && sizes[r] > 0) std::memcpy(receive.data(), shown[r].send + from, sizes[r]);
+      fits = fits && shown[r]->sizes[rank] == sizes[r];
+      if (fits && sizes[r] > 0) std::memcpy(receive.data(), shown[r]->send + from, sizes[r]);
       receive = receive.subspan(fits ? sizes[r] : 0);
     }
     lock.lock();
     Exchange& exchange = find(number);
-    --exchange.copying;
+    if (--exchange.copying == 0) idle_.notify_all();
     exchange.done[rank] = true;
-    changed_.notify_all();
+    if (++exchange.through == n_) changed_.notify_all();
     if (!fits) throw Lost("A worker sent a message of another length than was agreed.");
     // Nobody may change what others have not taken yet.
-    wait(lock, deadline, until, [&](std::size_t r) { return find(number).done[r]; });
+    wait(
+        lock, deadline, until, [&] { return find(number).through == n_; },
+        [&](std::size_t r) { return find(number).done[r]; });
     if (++find(number).left == n_) exchanges_.erase(number);
   }
 
   Exchange& find(std::uint64_t number) { return exchanges_.try_emplace(number, n_).first->second; }
 
-  // Until ready(r) for all ranks r; throws Lost where one is gone or late.
-  template <class Ready>
+  // Until all are ready, which is ready(r) for every rank r; throws Lost where one is gone or late.
+  template <class All, class Ready>
   void wait(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds deadline,
-            std::chrono::steady_clock::time_point until, const Ready& ready) {
-    while (true) {
+            std::chrono::steady_clock::time_point until, const All& all, const Ready& ready) {
+    while (!all()) {
       std::vector<int> missing, dead, failed;
       for (std::size_t r = 0; r < n_; ++r) {
         if (ready(r)) continue;
@@ -119,7 +126,7 @@ class Hub {
   }
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, idle_;  // idle_: nobody copies any more
   std::size_t n_;
   std::map<std::uint64_t, Exchange> exchanges_;
   std::vector<bool> gone_, failed_;  // who left, and who lost somebody
@@ -159,7 +166,7 @@ class Threads : public Communicator {
                                               std::span<std::byte> receive,
                                               std::span<const std::size_t> receive_sizes) override {
     hub_->show(next_, static_cast<std::size_t>(rank()),
-               {send.data(), {send_sizes.begin(), send_sizes.end()}, true});
+               {send.data(), {send_sizes.begin(), send_sizes.end()}});
     return std::make_unique<Taking>(*this, next_++, receive, receive_sizes);
   }
 

@@ -100,31 +100,55 @@ void Watch<T>::note(const SampleInfo& info) {
   sight_.f = info.f;
 }
 
+void SightOfRow::add(const SightOfRow& other) {
+  nan += other.nan;
+  inf += other.inf;
+  damaged += other.damaged;
+  distance.add(other.distance);
+  weight += other.weight;
+  kept += other.kept;
+}
+
+// For many ranks two small exchanges are less than one of n^2: each adds up what is said of one
+// worker, and tells all. Sums are in the order of the ranks either way.
+template <Real T>
+typename Watch<T>::Seen Watch<T>::seen_by_all(Communicator& group) const {
+  constexpr std::size_t kFew = 32;
+  const std::size_t n = rows_.size(), told = n <= kFew ? n : 1;
+  const std::size_t each = sizeof(Sight) + told * sizeof(SightOfRow);
+  std::vector<SightOfRow> mine = rows_;
+  if (n > kFew) {
+    std::vector<SightOfRow> said(n);
+    const std::vector<std::size_t> sizes(n, sizeof(SightOfRow));
+    group
+        .start_all_to_all(std::as_bytes(std::span(rows_)), sizes,
+                          std::as_writable_bytes(std::span(said)), sizes)
+        .wait();
+    mine.assign(1, {});
+    for (const SightOfRow& one : said) mine.front().add(one);
+  }
+  std::vector<std::byte> words(each), all(n * each);
+  std::memcpy(words.data(), &sight_, sizeof sight_);
+  std::memcpy(words.data() + sizeof sight_, mine.data(), told * sizeof(SightOfRow));
+  group.all_gather(words, all);
+
+  Seen seen{std::vector<Sight>(n), std::vector<SightOfRow>(n)};
+  for (std::size_t r = 0; r < n; ++r) {
+    const std::byte* const from = all.data() + r * each;
+    std::memcpy(&seen.sights[r], from, sizeof(Sight));
+    std::memcpy(mine.data(), from + sizeof(Sight), told * sizeof(SightOfRow));
+    for (std::size_t i = 0; i < told; ++i) seen.rows[told == 1 ? r : i].add(mine[i]);
+  }
+  return seen;
+}
+
 template <Real T>
 SampleInfo Watch<T>::conclude(Communicator& group, int teller, std::vector<WorkerReport>* report,
                               bool by_columns) {
-  const std::size_t n = rows_.size(), each = sizeof(Sight) + n * sizeof(SightOfRow);
-  std::vector<std::byte> mine(each), all(n * each);
-  std::memcpy(mine.data(), &sight_, sizeof sight_);
-  std::memcpy(mine.data() + sizeof sight_, rows_.data(), n * sizeof(SightOfRow));
-  group.all_gather(mine, all);
-
-  std::vector<Sight> sights(n);
-  std::vector<SightOfRow> rows(n), theirs(n);
+  const std::size_t n = rows_.size();
+  const auto [sights, rows] = seen_by_all(group);
   std::size_t sampled = 0;
-  for (std::size_t r = 0; r < n; ++r) {
-    std::memcpy(&sights[r], all.data() + r * each, sizeof(Sight));
-    std::memcpy(theirs.data(), all.data() + r * each + sizeof(Sight), n * sizeof(SightOfRow));
-    sampled += sights[r].sampled;
-    for (std::size_t i = 0; i < n; ++i) {
-      rows[i].nan += theirs[i].nan;
-      rows[i].inf += theirs[i].inf;
-      rows[i].damaged += theirs[i].damaged;
-      rows[i].distance.add(theirs[i].distance);
-      rows[i].weight += theirs[i].weight;
-      rows[i].kept += theirs[i].kept;
-    }
-  }
+  for (const Sight& one : sights) sampled += one.sampled;
   const auto first =
       std::min_element(sights.begin(), sights.end(), [](const Sight& a, const Sight& b) {
         if ((a.complaint == Sight::none) != (b.complaint == Sight::none))

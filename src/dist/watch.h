@@ -37,6 +37,7 @@ struct SightOfRow {
   std::uint64_t nan = 0, inf = 0, damaged = 0;
   Length distance;
   double weight = 0, kept = 0;  // sums over the sampled columns
+  void add(const SightOfRow& other);
 };
 
 template <Real T>
@@ -62,6 +63,12 @@ class Watch {
 
  private:
   void count(std::span<T> rows, std::size_t column);
+  // What every rank says, and what all of them have seen of each worker.
+  struct Seen {
+    std::vector<Sight> sights;
+    std::vector<SightOfRow> rows;
+  };
+  [[nodiscard]] Seen seen_by_all(Communicator& group) const;
 
   NonFinite policy_;
   std::size_t sample_;  // columns of a piece

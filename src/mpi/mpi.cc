@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <thread>
 
@@ -44,6 +45,7 @@ std::vector<int> starts(const std::vector<int>& sizes) {
 struct State {
   MPI_Comm group = MPI_COMM_NULL;
   bool lost = false;  // no call to MPI is any use then, and none is made
+  const std::atomic<bool>* stop = nullptr;
 };
 
 class Waiting : public Transfer::Pending {
@@ -73,6 +75,10 @@ class Waiting : public Transfer::Pending {
     for (int asked = 0, done = 0;; ++asked) {
       check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
       if (done != 0) return;
+      if (state_->stop != nullptr && state_->stop->load()) {
+        state_->lost = true;
+        throw Lost("This process was asked to stop.");
+      }
       if (std::chrono::steady_clock::now() > until) {
         state_->lost = true;
         const double seconds = static_cast<double>(deadline_.count()) / 1000;
@@ -118,7 +124,11 @@ class Mpi : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> mpi_world() {
+bool started_by_mpi() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
+}
+
+std::unique_ptr<Communicator> mpi_world(const std::atomic<bool>* stop) {
   int running = 0;
   check(MPI_Initialized(&running));
   if (running == 0) {
@@ -126,6 +136,7 @@ std::unique_ptr<Communicator> mpi_world() {
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
   }
   auto state = std::make_shared<State>();
+  state->stop = stop;
   check(MPI_Comm_dup(MPI_COMM_WORLD, &state->group));
   check(MPI_Comm_set_errhandler(state->group, MPI_ERRORS_RETURN));
   int rank = 0, size = 1;

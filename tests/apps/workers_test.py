@@ -6,6 +6,7 @@ Run by CTest as: workers_test.py MEDGRAD.
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -110,6 +111,79 @@ class WorkersTest(CommandTest):
         self.good(*TRAIN, "--steps", "10", "--aggregate", "median", "--workers", "2", "--out", self.path("same"))
         self.assertEqual(lines(self.path("run")), lines(self.path("same")))
         self.assertEqual(said[1][0], b"", "one of them prints the results")
+
+    def test_across_network_namespaces(self):
+        """Two hosts, as far as a worker can tell: each has a network of its own, and a cable between them."""
+        names = [f"medgrad-{os.getpid()}-{k}" for k in range(2)]
+        cable = [f"mg{os.getpid() % 100000}{end}" for end in "ab"]
+
+        def ip(*arguments):
+            return subprocess.run(["ip", *arguments], capture_output=True, check=False).returncode == 0
+
+        self.addCleanup(lambda: [ip("netns", "del", name) for name in names])
+        allowed = shutil.which("ip") and all(ip("netns", "add", name) for name in names) and \
+            ip("link", "add", cable[0], "netns", names[0], "type", "veth", "peer", "name", cable[1], "netns", names[1]) and \
+            all(ip("-n", name, "addr", "add", f"10.213.77.{k + 1}/24", "dev", cable[k]) and ip("-n", name, "link", "set", cable[k], "up") and
+                ip("-n", name, "link", "set", "lo", "up") for k, name in enumerate(names))
+        if not allowed:
+            self.skipTest("this machine does not allow network namespaces")
+        with open(self.path("token"), "w", encoding="ascii") as token:
+            token.write("between us\n")
+        how = [*TRAIN, "--steps", "20", "--aggregate", "median", "--out", self.path("run")]
+        workers = [subprocess.Popen(["ip", "netns", "exec", name, MEDGRAD, *how], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    env=dict(os.environ, RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="10.213.77.1", MASTER_PORT="29533",
+                                             MEDGRAD_TOKEN_FILE=self.path("token"))) for rank, name in enumerate(names)]
+        said = [worker.communicate(timeout=120) for worker in workers]
+        self.assertEqual([worker.returncode for worker in workers], [0, 0], said)
+        self.good(*TRAIN, "--steps", "20", "--aggregate", "median", "--workers", "2", "--out", self.path("same"))
+        self.assertEqual(lines(self.path("run")), lines(self.path("same")))
+
+    def mpirun(self, count, *arguments, steps, options=()):
+        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl_base_warn_component_unused", "0", "-n", str(count),
+                   MEDGRAD, *TRAIN, *arguments, "--steps", str(steps), "--aggregate", "median", "--out", self.path("run"), *options]
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        self.addCleanup(lambda: worker.poll() is None and worker.kill())
+        return worker
+
+    def ranks_of(self, worker):
+        """Of mpirun: the processes that train, by rank."""
+        found, todo = {}, [worker.pid]
+        while todo:
+            with open(f"/proc/{todo[0]}/task/{todo[0]}/children", encoding="ascii") as children:
+                todo += [int(child) for child in children.read().split()]
+            with open(f"/proc/{todo[0]}/environ", "rb") as environment:
+                rank = re.search(rb"\0OMPI_COMM_WORLD_RANK=(\d+)\0", b"\0" + environment.read())
+            if rank:
+                found[int(rank[1])] = todo[0]  # the last one is what trains
+            todo.pop(0)
+        return found
+
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
+    def test_mpi(self):
+        """The bits of a simulation; a death and a stall end all with a checkpoint, from which one goes on."""
+        worker = self.mpirun(3, steps=20)
+        said = worker.communicate(timeout=120)[0].decode()
+        if "built without MPI" in said:
+            self.skipTest("this build has no MPI")
+        self.assertEqual(worker.returncode, 0, said)
+        self.good(*TRAIN, "--steps", "20", "--aggregate", "median", "--workers", "3", "--out", self.path("same"))
+        self.assertEqual(lines(self.path("run")), lines(self.path("same")))
+        for what, deadline, sentence in ((signal.SIGKILL, "30", "signal 9"),
+                                         (signal.SIGSTOP, "2", r"A worker is lost, and mpi cannot go on without it\. The run is saved at step")):
+            before = lines(self.path("run"))[-1]["step"]
+            worker = self.mpirun(3, "--resume", "--deadline", deadline, steps=1000000)
+            self.wait_for_step(before + 20)
+            os.kill(self.ranks_of(worker)[1], what)
+            said = worker.communicate(timeout=120)[0].decode()
+            self.assertNotEqual(worker.returncode, 0)
+            self.assertRegex(said, sentence)
+            self.assertRegex(said, "rerun with --resume to continue")
+        at = lines(self.path("run"))[-1]["step"]
+        worker = self.mpirun(3, "--resume", steps=at + 15)
+        said = worker.communicate(timeout=120)[0].decode()
+        self.assertEqual(worker.returncode, 0, said)
+        steps = [line["step"] for line in lines(self.path("run")) if line["event"] == "step"]
+        self.assertEqual(steps, list(range(5, steps[-1] + 1, 5)), "every line once")
 
     def start(self, count, *arguments, options=()):
         launcher = subprocess.Popen([MEDGRAD, "launch", "-n", str(count), "--logs", self.path("logs"), *options, "--", *TRAIN,

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "dist/on_all_ranks.h"
 
 namespace medgrad {
@@ -119,6 +121,23 @@ TEST(Dist, SendsTwiceTheVector) {
            }))
         EXPECT_EQ(said, kFine);
     }
+  }
+}
+
+// docs/distributed.md has the formula.
+TEST(Dist, SendsWhatTheModelSays) {
+  const std::size_t d = 30000;
+  for (const std::size_t n : {3, 40}) {
+    const auto x = vectors<float>(n, d, 2, false);
+    std::atomic<std::uint64_t> sent = 0;
+    (void)in_threads(static_cast<int>(n), [&](Communicator& group) -> std::string {
+      std::vector<float> out(d);
+      (void)dist::aggregate<float>(group, Median{}, x[static_cast<std::size_t>(group.rank())], out);
+      sent += group.traffic().sent;
+      return "";
+    });
+    const std::size_t known = n <= 32 ? 80 + 56 * n : 80 + 2 * 56;
+    EXPECT_EQ(sent.load(), 2 * (n - 1) * d * 4 + n * (n - 1) * (568 + known));
   }
 }
 

@@ -21,6 +21,7 @@
 #include "text.h"
 #include "torch/commands.h"
 #include "torch/launched.h"
+#include "torch/mpi_team.h"
 #include "torch/progress.h"
 #include "torch/task_choice.h"
 #include "torch/workers_choice.h"
@@ -64,14 +65,15 @@ class Train final : public Command {
     run_.put(options);
     // Where this process is one of many, it has the others beside it.
     const auto world = workers_.given() ? libtorch::world_from_environment() : std::nullopt;
-    options.workers = workers_.read(world ? static_cast<std::size_t>(world->workers) : 0);
+    const std::size_t by_mpi = workers_.given() && !world ? mpi_workers() : 0;
+    options.workers = workers_.read(world ? static_cast<std::size_t>(world->workers) : by_mpi);
     if (options.workers && options.corrupted.share != 0)
       throw Error("--corrupted is for one that trains alone; workers that lie have an --attack.");
     if (world && world->worker >= world->workers)
       throw Error(fmt::format("The variable RANK is {}; it must be below WORLD_SIZE, {}.",
                               world->worker, world->workers));
     Common shared = common;
-    if (world && shared.threads == 0) shared.threads = threads_of_one();
+    if ((world || by_mpi > 0) && shared.threads == 0) shared.threads = threads_of_one();
     const std::unique_ptr<language::Task> task = task_.open(shared);
     options.lr = rate(*task, method);
     std::string place = method.word;
@@ -80,14 +82,28 @@ class Train final : public Command {
     if (!common.quiet) std::cerr << task->description() << "\n";
     options.tell = [&](const std::string& sentence) { warn(common, sentence); };
     const std::unique_ptr<language::Team> team =
-        world ? language::make_crew_team(*options.workers, *world) : nullptr;
+        world        ? language::make_crew_team(*options.workers, *world)
+        : by_mpi > 0 ? make_mpi_team(*options.workers)
+                     : nullptr;
     options.team = team.get();
+    try {
+      train(*task, options, common);
+    } catch (const std::exception& error) {
+      if (by_mpi == 0) throw;
+      end_mpi_team(error.what(), team->leads());
+    }
+    if (by_mpi > 0) end_mpi_team();
+  }
+
+ private:
+  void train(const language::Task& task, const language::TrainingOptions& options,
+             const Common& common) const {
     language::TrainingResult result;
     {
       StepBar bar(common);
       bool told = common.quiet || !resume_;
       result = language::train(
-          *task, options,
+          task, options,
           [&](const language::TrainingProgress& p) {
             if (!told && p.step < p.steps)
               std::cerr << "Going on from step " << p.step << " of " << p.steps << ".\n";
@@ -99,12 +115,12 @@ class Train final : public Command {
     if (result.leads) {
       const std::string text = text_of(result, options);
       std::cout << text;
-      if (team != nullptr && !launch_folder().empty()) leave(launch_folder(), kResultsFile, text);
+      if (options.team != nullptr && !launch_folder().empty())
+        leave(launch_folder(), kResultsFile, text);
     }
     if (result.interrupted) throw std::runtime_error("stopped; rerun with --resume to continue.");
   }
 
- private:
   [[nodiscard]] double rate(const language::Task& task, const language::Method& method) const {
     if (!lr_.empty()) {
       const double lr = to_number("--lr", lr_);
@@ -120,7 +136,8 @@ class Train final : public Command {
 
   // Workers of one machine share its cores.
   static unsigned threads_of_one() {
-    const char* const text = std::getenv("LOCAL_WORLD_SIZE");
+    const char* text = std::getenv("LOCAL_WORLD_SIZE");
+    if (text == nullptr) text = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     const int beside = text == nullptr ? 1 : std::max(1, std::atoi(text));
     return std::max(1U, std::thread::hardware_concurrency() / static_cast<unsigned>(beside));
   }

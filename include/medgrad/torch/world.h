@@ -18,7 +18,8 @@ struct World {
   int worker = 0, workers = 1;
   c10::intrusive_ptr<c10d::Store> store;
   std::string token;
-  std::string address;  // of the network interface to use, as in gloo_group
+  // Of this machine where the others can reach it: the one on the way to where all meet.
+  std::string address;
 };
 
 // Nothing where the environment says nothing of others. Throws Error where it is not complete, and

@@ -1,6 +1,10 @@
 #include "medgrad/torch/world.h"
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdlib>
@@ -40,6 +44,30 @@ std::string token() {
   return line;
 }
 
+// The address of this machine on the way to a host; empty where there is none. A host's own name
+// may well mean the loopback address, which is no use to others.
+std::string address_towards(const std::string& host, const std::string& port) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_DGRAM;  // connecting one sends nothing
+  if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return "";
+  std::string address;
+  for (const addrinfo* one = found; one != nullptr && address.empty(); one = one->ai_next) {
+    const int handle = ::socket(one->ai_family, one->ai_socktype, one->ai_protocol);
+    if (handle < 0) continue;
+    sockaddr_storage own{};
+    socklen_t length = sizeof own;
+    char text[NI_MAXHOST] = {};
+    if (::connect(handle, one->ai_addr, one->ai_addrlen) == 0 &&
+        ::getsockname(handle, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
+        ::getnameinfo(reinterpret_cast<const sockaddr*>(&own), length, text, sizeof text, nullptr,
+                      0, NI_NUMERICHOST) == 0)
+      address = text;
+    ::close(handle);
+  }
+  ::freeaddrinfo(found);
+  return address;
+}
+
 }  // namespace
 
 std::optional<World> world_from_environment(std::chrono::milliseconds timeout) {
@@ -56,7 +84,7 @@ std::optional<World> world_from_environment(std::chrono::milliseconds timeout) {
       world.store = c10::make_intrusive<c10d::FileStore>(file, -1);
       world.store->setTimeout(timeout);
     } else {
-      world.address = host == "127.0.0.1" || host == "localhost" ? "127.0.0.1" : "";
+      world.address = address_towards(host, variable("MASTER_PORT"));
       c10d::TCPStoreOptions options;
       options.port = static_cast<std::uint16_t>(whole("MASTER_PORT", 1, 65535));
       options.timeout = timeout;

@@ -1,0 +1,131 @@
+#include "language/group_team.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "medgrad/dist/catch_up.h"
+#include "medgrad/sample.h"
+
+namespace medgrad::language {
+
+// One that was started again has been through it.
+bool ProcessTeam::begin(std::uint64_t step) {
+  for (const Event& one : options().events) {
+    if (one.worker != worker_ || one.from != step || joined_late()) continue;
+    if (one.kind == Event::Kind::killed) (void)::raise(SIGKILL);
+    if (one.kind == Event::Kind::stalled && !stalled_) {
+      stalled_ = true;
+      std::this_thread::sleep_for(std::chrono::duration<double>(2 * options().deadline));
+    }
+  }
+  return false;
+}
+
+void ProcessTeam::catch_up(std::optional<std::uint64_t> steps,
+                           const std::function<std::string()>& save,
+                           const std::function<void(const std::string&)>& load) {
+  if (const auto got = dist::catch_up(*group_, steps, save)) load(*got);
+}
+
+Joint ProcessTeam::combine(std::uint64_t step, std::span<Contribution> mine, bool stop,
+                           std::span<float> result) {
+  Contribution& own = mine.front();
+  try {
+    damage(own, step);
+    lie(own, step);
+    std::vector<dist::WorkerReport> reports;
+    dist::Options<float> how = aggregation(step);
+    how.seconds = own.seconds;
+    how.word = packed({own.loss, stop, waits()});
+    how.report = &reports;
+    (void)dist::aggregate<float>(*group_, options().rule, own.gradient, result, how);
+    return conclude(reports, result);
+  } catch (const dist::Lost&) {
+    group_.reset();  // the others notice at once
+    throw;
+  } catch (const dist::Unfit& unfit) {
+    const int rank = group_->rank();
+    group_.reset();
+    if (std::ranges::find(unfit.ranks(), rank) != unfit.ranks().end()) throw;
+    throw dist::Lost(unfit.what(), unfit.ranks());
+  }
+}
+
+// The honest show the liars what they have, and those make up what they send.
+void ProcessTeam::lie(Contribution& own, std::uint64_t step) {
+  const Camps all = camps(step);
+  if (all.liars.empty()) return;
+  const std::size_t d = own.gradient.size(), bytes = d * sizeof(float);
+  const auto n = static_cast<std::size_t>(group_->size()),
+             me = static_cast<std::size_t>(group_->rank());
+  const bool mine = std::ranges::count(all.liars, me) > 0;
+  std::vector<std::size_t> sent(n), received(n);
+  LargeVector<float> copies, rows(mine ? all.honest.size() * d : 0);
+  for (const std::size_t r : all.honest) received[r] = mine ? bytes : 0;
+  for (const std::size_t r : all.liars) {
+    if (std::ranges::count(all.honest, me) == 0) continue;
+    sent[r] = bytes;
+    copies.insert(copies.end(), own.gradient.begin(), own.gradient.end());
+  }
+  group_
+      ->start_all_to_all(std::as_bytes(std::span<const float>(copies)), sent,
+                         std::as_writable_bytes(std::span<float>(rows)), received)
+      .wait();
+  if (!mine) return;
+  const Share share = share_of(all, me, step);
+  const LargeVector<float> said = lies_about(*share.lie, rows, share.of, d, step);
+  const auto begin = said.begin() + static_cast<std::ptrdiff_t>(share.place * d);
+  own.gradient.assign(begin, begin + static_cast<std::ptrdiff_t>(d));
+}
+
+namespace {
+
+class GroupTeam final : public ProcessTeam {
+ public:
+  GroupTeam(const TeamOptions& options, std::unique_ptr<dist::Communicator> group)
+      : ProcessTeam(options, group->rank()), members_(static_cast<std::size_t>(group->size())) {
+    std::iota(members_.begin(), members_.end(), 0);
+    group->set_deadline(std::chrono::milliseconds(std::llround(1000 * options.deadline)));
+    engine_ = group->engine();
+    group_ = std::move(group);
+  }
+
+  std::vector<int> members() const override { return members_; }
+
+  void gather() override {
+    if (group_ == nullptr)
+      throw TooFew("A worker is lost, and " + engine_ + " cannot go on without it.");
+  }
+
+  void catch_up(std::optional<std::uint64_t> steps, const std::function<std::string()>& save,
+                const std::function<void(const std::string&)>& load) override {
+    try {
+      ProcessTeam::catch_up(steps, save, load);
+    } catch (const dist::Lost&) {
+      group_.reset();
+      throw;
+    }
+  }
+
+  void part() override {
+    if (group_ != nullptr) group_->barrier();
+  }
+
+ private:
+  std::vector<int> members_;
+  std::string engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Team> make_group_team(const TeamOptions& options,
+                                      std::unique_ptr<dist::Communicator> group) {
+  return std::make_unique<GroupTeam>(options, std::move(group));
+}
+
+}  // namespace medgrad::language
