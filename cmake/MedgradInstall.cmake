@@ -21,6 +21,8 @@ install(FILES ${PROJECT_BINARY_DIR}/src/generated/medgrad/version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/medgrad)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET medgrad_torch_program)
+  # A libtorch outside the system's folders is found where it was found here.
+  set_target_properties(medgrad_torch_program PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS medgrad_torch_program RUNTIME DESTINATION libexec/medgrad)
 endif()
 if(TARGET medgrad_command)
@@ -52,6 +54,7 @@ if(install_torch)
   set_target_properties(medgrad_documents PROPERTIES EXPORT_NAME documents)  # which medgrad::torch is made of
   install(TARGETS medgrad_torch medgrad_documents EXPORT medgradTorchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT medgradTorchTargets NAMESPACE medgrad:: DESTINATION ${medgrad_cmake_dir})
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindTorch.cmake DESTINATION ${medgrad_cmake_dir})
 endif()
 
 # An archive cannot name the libraries it needs, so whoever links one has to be told of Highway, fmt and zlib; a

@@ -21,10 +21,20 @@ if(medgrad_fast_blas)
   get_filename_component(medgrad_fast_blas ${medgrad_fast_blas} DIRECTORY)
 endif()
 
+# A wheel of PyPI's has headers of fmt beside its own, which come first; the fmt that others link is another version.
+set(medgrad_torch_definitions "")
+get_target_property(fmt_folder fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+foreach(folder IN LISTS TORCH_INCLUDE_DIRS)
+  if(EXISTS ${folder}/fmt/core.h AND NOT folder IN_LIST fmt_folder)
+    set(medgrad_torch_definitions FMT_HEADER_ONLY)
+  endif()
+endforeach()
+
 # Settings of a target of ours that includes torch.
 function(medgrad_uses_torch target)
   target_include_directories(${target} SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
   target_link_libraries(${target} PRIVATE ${TORCH_LIBRARIES} $<BUILD_INTERFACE:medgrad_compile>)
+  target_compile_definitions(${target} PRIVATE ${medgrad_torch_definitions})
   if(OpenMP_CXX_FOUND)
     target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
   endif()

@@ -23,11 +23,12 @@ std::string file_of(const char* symbol) {
   return info.dli_fname;
 }
 
-// OpenBLAS tells how it was built; the others do not have this function.
+// OpenBLAS tells how it was built; the others do not have this function. MKL, which PyTorch's
+// wheels have inside of libtorch, shares the threads of OpenMP with it.
 std::string threading_of_blas() {
   using Parallel = int (*)();
   const auto parallel = reinterpret_cast<Parallel>(dlsym(RTLD_DEFAULT, "openblas_get_parallel"));
-  if (parallel == nullptr) return "unknown";
+  if (parallel == nullptr) return at::hasMKL() && at::hasOpenMP() ? "openmp" : "unknown";
   switch (parallel()) {
     case 0:
       return "none";

@@ -6,6 +6,7 @@
 // or in $MEDGRAD_DATA/../reference. Without them the tests are skipped.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <cmath>
@@ -122,9 +123,13 @@ TEST_F(PtbReference, ParametersAreLaidOutAsInTheFile) {
   EXPECT_EQ(nlohmann::json(layout), golden_json("language.json")["layout"]);
 }
 
-TEST_F(PtbReference, MomentumInDouble) { follow("sgdm", "sgd-m", at::kDouble, 1e-9); }
+// The reference has the sines of positions as libtorch 1.13 rounds them to floats. 2.x rounds some
+// of them to the next one, 2^-24 away, and after 15 steps a gradient differs by 1e-7.
+constexpr double kInDouble = TORCH_VERSION_MAJOR < 2 ? 1e-9 : 1e-6;
+
+TEST_F(PtbReference, MomentumInDouble) { follow("sgdm", "sgd-m", at::kDouble, kInDouble); }
 TEST_F(PtbReference, MomentumInFloat) { follow("sgdm", "sgd-m", at::kFloat, 1e-4); }
-TEST_F(PtbReference, VclipInDouble) { follow("vclip", "vclip:tau=0.1", at::kDouble, 1e-9); }
+TEST_F(PtbReference, VclipInDouble) { follow("vclip", "vclip:tau=0.1", at::kDouble, kInDouble); }
 TEST_F(PtbReference, VclipInFloat) { follow("vclip", "vclip:tau=0.1", at::kFloat, 1e-4); }
 
 }  // namespace

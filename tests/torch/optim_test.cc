@@ -420,6 +420,23 @@ TEST(Scopes, GlobalGroupsHaveTheirOwnRates) {
   EXPECT_THROW(optimizer.step(), Error) << "one vector, two methods";
 }
 
+TEST(Scopes, GroupsThatComeLaterHaveTheirOwnRates) {
+  std::vector<Tensor> params = parameters(at::kDouble);
+  MedianSGD optimizer({params[0]}, MedianSGDOptions(0.1, kVClip));
+  const auto add = [&](const Tensor& w, const MedianSGDOptions& options) {
+    optimizer.add_param_group(
+        ::torch::optim::OptimizerParamGroup({w}, std::make_unique<MedianSGDOptions>(options)));
+    return dynamic_cast<const MedianSGDOptions&>(optimizer.param_groups().back().options());
+  };
+  const MedianSGDOptions kept = add(params[1], MedianSGDOptions(0.5, kVClip).maximize(true));
+  EXPECT_EQ(kept.lr(), 0.5);
+  EXPECT_TRUE(kept.maximize());
+  EXPECT_THROW(add(params[2], MedianSGDOptions(-1, kVClip)), Error);
+  EXPECT_EQ(optimizer.param_groups().size(), 2U);
+  optimizer.add_param_group(::torch::optim::OptimizerParamGroup({params[2]}));
+  EXPECT_EQ(optimizer.param_groups().back().options().get_lr(), 0.1);
+}
+
 // Every exact optimiser of the registry takes the same steps here as in the core.
 TEST(MakeOptimizer, EqualsTheCoreForTheWholeRegistry) {
   for (const auto& entry : optimizers()) {

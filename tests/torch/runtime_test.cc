@@ -73,10 +73,11 @@ TEST(TorchRuntime, FailuresAreOneSentence) {
   };
   EXPECT_EQ(said([] { (void)at::empty({std::int64_t{1} << 58}, at::kFloat); }),
             "there is not enough memory: 1073741824 GiB were asked for at once.");
-  EXPECT_EQ(said([] {
-              (void)at::mm(at::zeros({2, 3}), at::zeros({2, 3}));
-            }),
-            "libtorch: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3).");
+  // Some versions name the function first.
+  const std::string shapes = said([] { (void)at::mm(at::zeros({2, 3}), at::zeros({2, 3})); });
+  EXPECT_TRUE(shapes == "libtorch: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)." ||
+              shapes == "libtorch: mm: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3).")
+      << shapes;
   const std::string text = said([] { (void)at::zeros({2}).expand({3}); });
   EXPECT_TRUE(text.starts_with("libtorch: ") && text.ends_with(".")) << text;
   EXPECT_EQ(text.find('\n'), std::string::npos) << text;

@@ -55,6 +55,9 @@ class TrackingOptimizer : public ::torch::optim::Optimizer {
  public:
   ~TrackingOptimizer() override;
 
+  // Parameters that come later, with options of their own or the optimiser's.
+  void add_param_group(const ::torch::optim::OptimizerParamGroup& group);
+
   // One step; the closure, where given, is called with gradients enabled and its loss returned.
   Tensor step(LossClosure closure = nullptr) override;
 
@@ -85,7 +88,7 @@ class TrackingOptimizer : public ::torch::optim::Optimizer {
   void restore(const SavedState& state);
 
  protected:
-  TrackingOptimizer(std::vector<::torch::optim::OptimizerParamGroup> groups,
+  TrackingOptimizer(const std::vector<::torch::optim::OptimizerParamGroup>& groups,
                     std::unique_ptr<::torch::optim::OptimizerOptions> defaults, const char* kind);
   [[nodiscard]] Engine& engine() { return *engine_; }
 

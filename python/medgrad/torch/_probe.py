@@ -64,21 +64,21 @@ def probe(model: torch.nn.Module, loss: Callable[[torch.nn.Module, Any], torch.T
                 raise ValueError(f"the gradient of batch {k + 1} has a component that is NaN or Inf.")
             yield g
 
-    mean, count = 0.0, 0
+    total, count = np.zeros(sum(w.numel() for w in parameters)), 0
     for g in gradients():
-        mean, count = mean + g, count + 1
+        total, count = total + g, count + 1
     if count < 2:
         raise ValueError("the noise of gradients needs at least two batches.")
-    mean = mean / count
+    mean = total / count
     stride = max(1, mean.size // max(_ENTRIES // count, 1))
-    errors, rows = [], []
+    distances, rows = [], []
     for g in gradients():
-        errors.append(np.linalg.norm(g - mean))
+        distances.append(np.linalg.norm(g - mean))
         rows.append(g[::stride].copy())
-    if len(errors) != count:
-        raise ValueError(f"there were {count} batches at first, {len(errors)} the second time; give a list, or something else "
+    if len(distances) != count:
+        raise ValueError(f"there were {count} batches at first, {len(distances)} the second time; give a list, or something else "
                          "that can be gone through twice.")
-    errors = np.array(errors)
+    errors = np.array(distances)
     return GradientNoise(float(np.linalg.norm(mean)), errors, _or_sentence(_core.tail_summary_rows, np.stack(rows)),
                          _or_none(_core.hill_of_right_tail, errors))
 

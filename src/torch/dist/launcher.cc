@@ -138,7 +138,7 @@ class Launcher {
       store_ = store;
     }
     const std::string shown = token + ".";
-    store_->set("token", {shown.begin(), shown.end()});
+    store_->set("token", std::vector<std::uint8_t>(shown.begin(), shown.end()));
   }
 
   void set(const std::string& name, const std::string& value) {

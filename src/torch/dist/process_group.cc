@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 #include <signal.h>
 
-// libtorch has Gloo in any case; what its header needs is in a package of its own.
+// libtorch has Gloo in any case; what its header needs is in a package of its own. Gloo's objects
+// are made and used inside libtorch, and here held by pointers: their headers may be of another
+// version.
 #if __has_include(<gloo/rendezvous/store.h>)
 #ifndef USE_C10D_GLOO
 #define USE_C10D_GLOO
@@ -13,11 +15,11 @@
 #endif
 
 #include <string_view>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 #include <vector>
 
 #include "medgrad/error.h"
+#include "torch/versions.h"
 
 namespace medgrad::libtorch {
 namespace {
@@ -73,7 +75,7 @@ class ProcessGroupEngine : public dist::Communicator {
     std::vector<std::int64_t> in(receive_sizes.begin(), receive_sizes.end());
     at::Tensor to = view(receive.data(), receive.size()), from = view(send.data(), send.size());
     try {
-      return std::make_unique<Waiting>(group_->alltoall_base(to, from, in, out));
+      return std::make_unique<Waiting>(all_to_all(*group_, to, from, in, out));
     } catch (const std::exception& error) {
       throw lost(error);
     }
@@ -109,7 +111,8 @@ c10::intrusive_ptr<c10d::ProcessGroup> gloo_group(const c10::intrusive_ptr<c10d:
     options->devices.push_back(address.empty()
                                    ? c10d::ProcessGroupGloo::createDefaultDevice()
                                    : c10d::ProcessGroupGloo::createDeviceForHostname(address));
-    return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
+    return group_of<c10d::ProcessGroup>(
+        c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options), store);
   } catch (const std::exception& error) {
     throw lost(error);
   }

@@ -4,6 +4,7 @@
 
 #include "torch/models/products.h"
 #include "torch/models/real.h"
+#include "torch/versions.h"
 
 namespace medgrad::libtorch {
 namespace {
@@ -31,7 +32,7 @@ at::Tensor affine_value(const at::Tensor& x, const at::Tensor& weight, const at:
 class AffineMap : public ::torch::autograd::Function<AffineMap> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const c10::optional<at::Tensor>& bias) {
+                            const Optional<at::Tensor>& bias) {
     const at::Tensor rows = x.contiguous(), matrix = weight.contiguous();
     context->save_for_backward({rows, matrix});
     context->saved_data["bias"] = bias.has_value();
@@ -114,7 +115,7 @@ bool wants_gradients(std::initializer_list<const at::Tensor*> inputs) {
 at::Tensor affine(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   if (wants_gradients({&x, &weight, &bias}))
     return AffineMap::apply(x, weight,
-                            bias.defined() ? c10::optional<at::Tensor>(bias) : c10::nullopt);
+                            bias.defined() ? Optional<at::Tensor>(bias) : Optional<at::Tensor>());
   return affine_value(x.contiguous(), weight.contiguous(), bias);
 }
 

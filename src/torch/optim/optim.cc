@@ -2,16 +2,26 @@
 
 #include "medgrad/error.h"
 #include "torch/optim/engine.h"
+#include "torch/versions.h"
 
 namespace medgrad::libtorch {
 
 using ::torch::optim::OptimizerOptions;
 using ::torch::optim::OptimizerParamGroup;
 
-TrackingOptimizer::TrackingOptimizer(std::vector<OptimizerParamGroup> groups,
+TrackingOptimizer::TrackingOptimizer(const std::vector<OptimizerParamGroup>& groups,
                                      std::unique_ptr<OptimizerOptions> defaults, const char* kind)
-    : Optimizer(std::move(groups), std::move(defaults)), engine_(std::make_unique<Engine>(kind)) {
-  for (const OptimizerParamGroup& group : param_groups_) Engine::options_of(group).validate();
+    : Optimizer(groups, std::move(defaults)), engine_(std::make_unique<Engine>(kind)) {
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    keep_options(param_groups_[k], groups[k]);
+    Engine::options_of(param_groups_[k]).validate();
+  }
+}
+
+void TrackingOptimizer::add_param_group(const OptimizerParamGroup& group) {
+  if (group.has_options()) Engine::options_of(group).validate();
+  Optimizer::add_param_group(group);
+  keep_options(param_groups_.back(), group);
 }
 
 TrackingOptimizer::~TrackingOptimizer() = default;
