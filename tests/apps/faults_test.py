@@ -124,14 +124,13 @@ class Training:
         elif kind in ("garbage", "half"):
             strangers = []
             for port in listening(process):
-                stranger = socket.create_connection(("127.0.0.1", port), timeout=5)
-                if kind == "garbage":
-                    stranger.sendall(rng.randbytes(rng.randrange(1, 5000)))
-                    stranger.close()
-                else:
-                    stranger.sendall(rng.randbytes(rng.randrange(0, 20)))
-                    stranger.shutdown(socket.SHUT_WR)
+                try:
+                    stranger = socket.create_connection(("127.0.0.1", port), timeout=5)
                     strangers.append(stranger)
+                    stranger.sendall(rng.randbytes(rng.randrange(1, 5000) if kind == "garbage" else rng.randrange(0, 20)))
+                    stranger.close() if kind == "garbage" else stranger.shutdown(socket.SHUT_WR)
+                except ConnectionError:
+                    pass  # a group has formed since, which listens elsewhere
             self.goes_on(kind)
             for stranger in strangers:
                 stranger.close()
