@@ -69,8 +69,8 @@ class Doctor final : public Command {
                                      {"threads", threads},
                                      {"gzip", build.gzip},
                                      {"torch", torch_runtime(threads)},
-                                     {"mpi", false},
-                                     {"python", false},
+                                     {"mpi", MEDGRAD_HAS_MPI != 0},
+                                     {"python", MEDGRAD_HAS_PYTHON != 0},
                                      {"MEDGRAD_DATA", data}};
       for (const text::DataSet& set : text::data_sets())
         json["data"][std::string(set.name)] = folders.look(set).complete();
@@ -87,8 +87,8 @@ class Doctor final : public Command {
         {"threads",
          fmt::format("{} on {}", counted(threads, "thread"), counted(build.cores, "core"))},
         {"gzip", build.gzip ? "gzipped files can be read" : kAbsent},
-        {"MPI", kAbsent},
-        {"Python", kAbsent},
+        {"MPI", MEDGRAD_HAS_MPI ? "the engine is in the library" : kAbsent},
+        {"Python", MEDGRAD_HAS_PYTHON ? "the package was built with this command" : kAbsent},
         {"MEDGRAD_DATA", data.empty() ? "not set; it names the folder with the data sets" : data}};
     const auto torch = torch_runtime(threads);
     const auto at = std::ranges::find(rows, "MPI", &TextRow::first);

@@ -1,5 +1,5 @@
 """A median filter in front of any optimiser."""
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Optional
 
 import torch
 
@@ -21,8 +21,8 @@ class FilteredOptimizer(torch.optim.Optimizer):
         self._options = options
         self._exclude = exclude
         self._engine = Engine()
-        self._memory: Dict[torch.Tensor, Dict[str, Any]] = {}
-        self._sizes: List[Dict[str, Any]] = []  # of tau = auto, a dict for every group
+        self._memory = {}  # the state of every parameter
+        self._sizes = []  # of tau = auto, a dict for every group
         self._filtered = None
         self._settings = None
         self._settings_now()
