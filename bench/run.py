@@ -142,8 +142,21 @@ def growth(binary, rounds, entries, where, python, sizes=tuple(MEDIAN_LIMITS)):
             yield row(what, ms[what], ms["gram"] + ms["median"], "Gram, median", 1 / 1.2 if what in WITH_AIM else None)
         for what in BY_COLUMN + WITH_AIM + WITHOUT_AIM if entries > 1 << 20 else ():
             yield row(f"{what}, 2 threads", wall[f"{what}, 2 threads"], wall[what], "one", 1.6)
-        for other in () if python is None else run(python, pathlib.Path(__file__).parent / "peers" / "rules.py", n, d, 0.1):
+        for other in () if python in (None, "none") else run(python, pathlib.Path(__file__).parent / "peers" / "rules.py", n, d, 0.1):
             yield row(other["what"], ms[other["what"]], other["ms"], other["library"], 1)
+
+
+# Lengths of rows, most of them odd.
+LENGTHS = (1, 3, 11, 33, 101, 333, 1001, 3333, 10_001, 33_333, 100_001, 333_333, 1_000_001, 3_333_333, 10_000_000)
+
+
+def lengths(binary, rounds, n=11, sizes=LENGTHS):
+    """The same estimators of a few rows that become longer, against a plain pass that adds up the rows."""
+    for d in sizes:
+        for line in run(binary, "rows", "float", n, d, rounds if d < 1_000_000 else 2):
+            if line["what"] in BY_COLUMN + WITH_AIM + WITHOUT_AIM:
+                yield {"what": f"{line['what']}, {n} x {d} floats, by length", "ours": f"{line['ms']:.4g} ms", "peer": "",
+                       "ratio": 1, "target": None, "n": n, "d": d, "name": line["what"], "ms": line["ms"]}
 
 
 def stable_samples(binary, alpha, beta, rounds, n=1 << 20):
@@ -362,8 +375,12 @@ def sections(options):
                 yield from sample(binary, folder, "geometric-median", 11, options.d, name, tolerance, 20, 5)
 
     def sizes():
-        yield from growth(binary, options.rounds, 1 << 22, "", options.peers)
-        yield from growth(binary, options.rounds, 1 << 16, " in the cache", options.peers)
+        wanted = options.rows or tuple(MEDIAN_LIMITS)
+        yield from growth(binary, options.rounds, 1 << 22, "", options.peers, wanted)
+        yield from growth(binary, options.rounds, 1 << 16, " in the cache", options.peers, wanted)
+
+    def long_rows():
+        yield from lengths(binary, options.rounds)
 
     def laws():
         for alpha, beta in ((1.1, 0), (1.5, 0.5)):
@@ -415,7 +432,7 @@ def sections(options):
             yield from files(programs / "medgrad", pathlib.Path(temporary), size, rounds)
 
     everything = {"online": lambda: steps.all_steps(run, binary, options.n, options.rounds), "sample": samples, "growth": sizes,
-                  "stable": laws, "files": lambda: rows_in_files(1_000_000_000, 3),
+                  "lengths": long_rows, "stable": laws, "files": lambda: rows_in_files(1_000_000_000, 3),
                   "start": lambda: starting(options.build, 20), "reproduce": experiments, "torch": optimisers, "python": package,
                   "workers": ranks, "language": models}
     if not options.quick:
@@ -457,7 +474,7 @@ def check(results, known, floors):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", nargs="*", help="online, sample, growth, stable, files, start, reproduce, torch, python, workers, language (default: all)")
+    parser.add_argument("section", nargs="*", help="online, sample, growth, lengths, stable, files, start, reproduce, torch, python, workers, language (default: all)")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--rounds", type=int, default=15, help="turns of the online steps")
     parser.add_argument("--n", type=int, default=20_000_000, help="length of the online steps' vectors")
@@ -466,8 +483,11 @@ def main():
     parser.add_argument("--check", action="store_true", help="fail where a ratio is below its floor in bench/floors.json")
     parser.add_argument("--update", action="store_true", help="keep the ratios of this run as floors")
     parser.add_argument("--write", action="store_true", help="put the tables of this run into docs/performance.md")
+    parser.add_argument("--rows", type=lambda text: tuple(int(n) for n in text.split(",")),
+                        help="numbers of rows for the section growth, as in 4,64,1000 (default: all)")
+    parser.add_argument("--out", type=pathlib.Path, help="where the figures go (default: bench.json in the build folder)")
     parser.add_argument("--peers", default=sys.executable,
-                        help="a Python that has other libraries (torch, byzfl from PyPI) for the section growth")
+                        help="a Python that has other libraries (torch, byzfl from PyPI) for the section growth; none: no other library")
     options = parser.parse_args()
     known = sections(options)
     for name in options.section:
@@ -482,7 +502,7 @@ def main():
         print(f"{r['what']:<52} {r['ours']:>12} {r['peer']:>38} {r['ratio']:>8.2f} {target:>7}  {ok}")
     data = {"machine": {**table.machine_of(options.build), "numpy": np.__version__}, "results": results,
             "growth": table.exponents(results)}
-    (options.build / "bench.json").write_text(json.dumps(data, indent=1))
+    (options.out or options.build / "bench.json").write_text(json.dumps(data, indent=1))
     if options.write:
         written, homeless = table.write(data)
         print(f"Wrote {', '.join(written) or 'nothing'} into {table.DOCUMENT}" + (f"; no place for {', '.join(homeless)}." if homeless else "."))
