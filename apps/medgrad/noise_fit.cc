@@ -12,16 +12,8 @@
 namespace medgrad::app {
 namespace {
 
-// One estimate with its interval, and its standard error where the method gives one.
-struct Line {
-  std::string name;
-  double value;
-  Interval interval;
-  std::optional<double> error = std::nullopt;
-};
-
-std::vector<Line> lines_of(const NoiseFit& found) {
-  std::vector<Line> lines;
+std::vector<Estimate> lines_of(const NoiseFit& found) {
+  std::vector<Estimate> lines;
   const TailSummary& summary = found.summary;
   if (found.stable) {
     const StableFit& fit = *found.stable;
@@ -82,26 +74,30 @@ Json json_of(const Peaks& p) {
 
 }  // namespace
 
+std::vector<Estimate> estimates_of(const NoiseFit& found) {
+  std::vector<Estimate> all = lines_of(found);
+  for (const auto& [name, peaks] : tails_of(found.summary)) {
+    all.push_back({"xi-" + name, peaks->pareto.xi, peaks->pareto.xi_interval});
+    all.push_back({"xi-" + name + "-moment", peaks->moment.xi, peaks->moment.interval});
+    all.push_back({"xi-" + name + "-hill", peaks->hill.xi, peaks->hill.interval});
+  }
+  return all;
+}
+
 std::string as_csv(const NoiseFit& found) {
   std::string text = fmt::format(
       "# what,estimate,low,high,error (95 % intervals and standard errors; alpha to location by "
       "{}, "
       "location in {})\n",
       name(found.method), found.form == StableForm::S0 ? "S0" : "S1");
-  const auto line = [&](const Line& l) {
-    text += fmt::format("{},{},{},{},{}\n", l.name, number(l.value), number(l.interval.low),
-                        number(l.interval.high), l.error ? number(*l.error) : "");
-  };
   if (found.sample > 0) {
     text += fmt::format(
         "# tails (xi) by all numbers, the rest and its errors by a sample of {} of them\n",
         found.sample);
   }
-  for (const Line& l : lines_of(found)) line(l);
-  for (const auto& [name, peaks] : tails_of(found.summary)) {
-    line({"xi-" + name, peaks->pareto.xi, peaks->pareto.xi_interval});
-    line({"xi-" + name + "-moment", peaks->moment.xi, peaks->moment.interval});
-    line({"xi-" + name + "-hill", peaks->hill.xi, peaks->hill.interval});
+  for (const Estimate& l : estimates_of(found)) {
+    text += fmt::format("{},{},{},{},{}\n", l.name, number(l.value), number(l.interval.low),
+                        number(l.interval.high), l.error ? number(*l.error) : "");
   }
   return text;
 }
@@ -111,7 +107,7 @@ std::string as_json(const NoiseFit& found) {
   Json json = {{"verdict", summary.verdict()},
                {"method", name(found.method)},
                {"form", found.form == StableForm::S0 ? "S0" : "S1"}};
-  for (const Line& line : lines_of(found)) {
+  for (const Estimate& line : lines_of(found)) {
     json[line.name] = json_number(line.value);
     json["intervals"][line.name] = pair_of(line.interval);
     if (line.error) json["errors"][line.name] = json_number(*line.error);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "medgrad/tail_summary.h"
 
@@ -18,6 +19,16 @@ struct NoiseFit {
   std::size_t nan = 0, inf = 0;      // so many entries of the data are not finite
   std::size_t sample = 0;            // of a long stream, so many numbers were kept: tail_sketch.h
 };
+
+// One estimate with its interval, and its standard error where the method gives one.
+struct Estimate {
+  std::string name;
+  double value;
+  Interval interval;
+  std::optional<double> error = std::nullopt;
+};
+// Everything there is, in the order in which it is printed.
+[[nodiscard]] std::vector<Estimate> estimates_of(const NoiseFit& fit);
 
 // Lines of what,estimate,low,high,error.
 [[nodiscard]] std::string as_csv(const NoiseFit& fit);

@@ -80,10 +80,7 @@ void write_tail_report(const std::string& file, std::span<const double> sample, 
   std::vector<double> y = x;
   for (double& v : y) v = std::fabs(v);
   std::sort(y.begin(), y.end(), std::greater<>());
-  lab::Figure figure{.id = "tails",
-                     .title = fmt::format("Tails of {}", name),
-                     .caption = fit.summary.verdict(),
-                     .columns = 2};
+  lab::Figure figure{.id = "tails", .title = {}, .caption = {}, .columns = 2, .band = "95 %"};
   const std::optional<TailVerdict>& judged = fit.summary.judged;
   figure.panels.push_back(lab::hill_panel(y, judged ? std::optional(judged->index) : std::nullopt));
   std::optional<lab::ParetoTail> law;
@@ -92,10 +89,21 @@ void write_tail_report(const std::string& file, std::span<const double> sample, 
   figure.panels.push_back(lab::mean_excess_panel(y, law));
   if (fit.stable && fit.stable->parameters.alpha >= 0.1)
     figure.panels.push_back(quantile_plot(x, *fit.stable));
-  Json summary = {{"experiment", "tails"},
-                  {"version", std::string(build_info().version)},
-                  {"claims", Json::array()},
-                  {"rows", Json::array()}};
+  Json rows = Json::array();
+  for (const Estimate& e : estimates_of(fit)) {
+    rows.push_back({{"what", e.name},
+                    {"estimate", json_number(e.value)},
+                    {"low", json_number(e.interval.low)},
+                    {"high", json_number(e.interval.high)}});
+  }
+  // The sentence to act on comes first.
+  const Json summary = {{"experiment", "tails"},
+                        {"title", "Verdict"},
+                        {"description", fit.summary.verdict()},
+                        {"version", std::string(build_info().version)},
+                        {"again", false},
+                        {"claims", Json::array()},
+                        {"rows", rows}};
   const lab::ReportSection section{.name = "tails",
                                    .label = name,
                                    .config = {},

@@ -52,9 +52,10 @@ class StableTable {
     double highest;  // log f at the nodes
   };
   void add(double low, double high, int depth);
-  [[nodiscard]] double direct(double w) const;      // log f of the standard law at x = sinh(w)
-  [[nodiscard]] const Panel* at(double w) const;    // the one that w is in
-  [[nodiscard]] const Panel* find(double w) const;  // if it is good
+  [[nodiscard]] double direct(double w) const;  // log f of the standard law at x = sinh(w)
+  [[nodiscard]] double value(const Panel& panel, double w) const;  // log f
+  [[nodiscard]] const Panel* at(double w) const;                   // the one that w is in
+  [[nodiscard]] const Panel* find(double w) const;                 // if it is good
 
   Stable law_;
   Stable standard_;                                  // scale 1, location 0, S0

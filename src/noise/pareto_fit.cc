@@ -181,6 +181,7 @@ GeneralisedParetoFit fit_excesses(std::span<const double> y) {
 }  // namespace noise
 
 GeneralisedParetoFit fit_generalised_pareto(std::span<const double> excesses) {
+  constexpr double kSmall = 0x1p-960;
   std::vector<double> y;
   double largest = 0;
   for (const double v : excesses) {
@@ -201,7 +202,13 @@ GeneralisedParetoFit fit_generalised_pareto(std::span<const double> excesses) {
   if (!(y.front() > y.back())) {
     throw Error("the excesses are all alike; a generalised Pareto law needs them to differ.");
   }
-  return noise::fit_excesses(y);
+  // Quotients of denormals would lose their digits.
+  const double factor = largest < kSmall ? 1 / kSmall : 1;
+  for (double& v : y) v *= factor;
+  GeneralisedParetoFit fit = noise::fit_excesses(y);
+  fit.log_likelihood += static_cast<double>(y.size()) * std::log(factor);
+  for (double* v : {&fit.sigma, &fit.sigma_interval.low, &fit.sigma_interval.high}) *v /= factor;
+  return fit;
 }
 
 }  // namespace medgrad

@@ -137,19 +137,24 @@ const StableTable::Panel* StableTable::find(double w) const {
   return p != nullptr && p->good ? p : nullptr;
 }
 
+double StableTable::value(const Panel& p, double w) const {
+  const double t = (2 * w - p.low - p.high) / (p.high - p.low);
+  return chebyshev(p.coefficients, t) - log_scale_;
+}
+
 double StableTable::log_pdf(double x) const {
   const double w = std::asinh((x - location_) / scale_);
   const Panel* p = find(w);
-  if (p == nullptr) return law_.log_pdf(x);
-  const double t = (2 * w - p->low - p->high) / (p->high - p->low);
-  return chebyshev(p->coefficients, t) - log_scale_;
+  return p != nullptr ? value(*p, w) : law_.log_pdf(x);
 }
 
 double StableTable::pdf(double x) const {
+  const double w = std::asinh((x - location_) / scale_);
+  const Panel* p = at(w);
+  if (p == nullptr) return law_.pdf(x);
+  if (p->good) return std::exp(value(*p, w));
   // A tail that is light between the nodes of a panel as at them, with a tenth to spare.
-  const Panel* p = at(std::asinh((x - location_) / scale_));
-  if (p != nullptr && !p->good && 0.9 * p->highest - log_scale_ < kZero) return 0;
-  return std::exp(log_pdf(x));
+  return 0.9 * p->highest - log_scale_ < kZero ? 0 : law_.pdf(x);
 }
 
 StableTable::Derivatives StableTable::derivatives(double x) const {

@@ -33,7 +33,7 @@ Standardised standardise(std::span<const double> sample) {
   s.missing = cleaned.missing;
   s.infinite = cleaned.infinite;
   if (s.n < kFewest) {
-    throw Error(fmt::format("the sample has {}; a fit of a stable law needs at least {}.",
+    throw Error(fmt::format("the sample has {}; a fit needs at least {}.",
                             counted(s.n, "number"), kFewest));
   }
   std::vector<double>& x = cleaned.values;

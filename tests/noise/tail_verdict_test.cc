@@ -231,6 +231,12 @@ TEST(Peaks, GeneralisedParetoIsFound) {
   // |N(0, 1)| is not generalised Pareto, and 20000 of them show it.
   std::vector<double> y(20000);
   laws::Random r(1);
+  std::vector<double> tiny(100), large(100);
+  for (std::size_t i = 0; i < 100; ++i) {
+    large[i] = std::round(1000 * laws::exponential(r));
+    tiny[i] = large[i] * 0x1p-1074;
+  }
+  EXPECT_EQ(fit_generalised_pareto(tiny).xi, fit_generalised_pareto(large).xi);
   for (double& v : y) v = std::fabs(laws::normal(r));
   EXPECT_LT(fit_generalised_pareto(y).p_value, 0.01);
   EXPECT_THROW((void)fit_generalised_pareto(std::vector<double>(9, 1.0)), Error);

@@ -141,6 +141,7 @@ void write(Writer& to, const Figure& figure) {
   if (figure.statistic != Statistic::mean)
     to.field("statistic", kStatistics[static_cast<std::size_t>(figure.statistic)]);
   to.field("paper", figure.paper);
+  if (!figure.band.empty()) to.field("band", figure.band);
   to.list("panels", figure.panels,
           [&](const Panel& panel) { to.object([&] { write(to, panel); }); });
 }
@@ -311,6 +312,7 @@ Figure read_figure(const Reader& from) {
   if (!names_a_file(figure.id)) from.fail("id", "a name of letters, digits, '-' and '_'");
   figure.title = from.text("title");
   figure.caption = from.text("caption");
+  figure.band = from.text("band");
   const double columns = from.number("columns").value_or(2);
   if (!(columns >= 1 && columns <= 12)) from.fail("columns", "a number from 1 to 12");
   figure.columns = static_cast<int>(columns);

@@ -82,6 +82,7 @@ struct Figure {
   int columns = 2;  // panels side by side, where there is room
   Statistic statistic = Statistic::mean;
   std::string paper = {};  // the paper's figure that it stands for, as "Figure 3a"
+  std::string band = {};   // what lies between low and high; where empty, all runs
   std::vector<Panel> panels = {};
 };
 

@@ -32,7 +32,7 @@ function mergeFigures(runs) {
   runs.forEach((run, index) => {
     for (const figure of run.figures?.figures ?? []) {
       if (!merged.has(figure.id)) {
-        merged.set(figure.id, { id: figure.id, title: figure.title, caption: figure.caption, columns: figure.columns ?? 2, paper: figure.paper, usual: figure.statistic ?? 'mean', panels: [] });
+        merged.set(figure.id, { id: figure.id, title: figure.title, caption: figure.caption, columns: figure.columns ?? 2, paper: figure.paper, band: figure.band, usual: figure.statistic ?? 'mean', panels: [] });
       }
       const { panels } = merged.get(figure.id);
       for (const panel of figure.panels ?? []) {
@@ -59,8 +59,8 @@ function withStatistics(figure) {
   const [median, quantiles, range, error] = ['median', 'lower', 'low', 'se'].map(has);
   const family = all.some((series) => series.shade !== null);
   const spreads = {
-    median: [['quantiles', '10–90 %', quantiles], ['range', 'min–max', range], ['none', 'off', true]],
-    mean: [['range', 'min–max', range], ['error', '± s.e.', error], ['none', 'off', true]],
+    median: [['quantiles', '10–90 %', quantiles], ['range', figure.band || 'min–max', range], ['none', 'off', true]],
+    mean: [['range', figure.band || 'min–max', range], ['error', '± s.e.', error], ['none', 'off', true]],
   };
   for (const statistic of Object.keys(spreads)) spreads[statistic] = spreads[statistic].filter(([, , there]) => there).map(([id, name]) => ({ id, name }));
   const both = median || figure.panels.some((panel) => panel.heat?.median);

@@ -100,7 +100,7 @@ function sectionNode(experiment) {
     element('div', { class: 'folds' },
       rows ? folded(`Results: ${count(rows, 'row')}${experiment.compared ? ', side by side' : ''}`, build) : null,
       experiment.runs.some((run) => run.config) ? folded('Settings', () => settings(experiment)) : null,
-      experiment.runs.some((run) => run.config || run.summary?.rows?.length) ? folded('Run this experiment again', () => rerun(experiment)) : null));
+      experiment.runs.some((run) => run.config || (run.summary?.rows?.length && run.summary.again !== false)) ? folded('Run this experiment again', () => rerun(experiment)) : null));
 }
 
 // When, where and by what the page was created, and the paper it is about.
