@@ -184,6 +184,9 @@ void online_steps(std::size_t n, int rounds, unsigned threads, std::size_t tenso
       {"vclip", ProximalPoint{L2{}, small}, First::reads_both},
       {"huber", ProximalPoint{Huber(1), small}, First::reads_both},
       {"clipped-mean", ClippedMean{0.9, 1}, First::reads_g},
+      // tau = auto takes its size from what a step sees anyway: the same words.
+      {"cclip auto", ProximalPoint{L1{}, kAutomaticNumber}, First::nothing},
+      {"vclip auto", ProximalPoint{L2{}, kAutomaticNumber}, First::reads_both},
   };
   for (const NonFinite policy : {NonFinite::reject, NonFinite::robust}) {
     const bool rejects = policy == NonFinite::reject;
@@ -193,8 +196,9 @@ void online_steps(std::size_t n, int rounds, unsigned threads, std::size_t tenso
       const First first = own == First::nothing && rejects ? First::reads_g : own;
       vectors.start_over(false);
       const std::vector<Block<T>> blocks = vectors.blocks(eta);
+      double size = 0;
       measure({name + suffix, 5 + static_cast<int>(first), first,
-               [&, &how = method] { (void)step<T>(how, blocks, options, workspace); }});
+               [&, &how = method] { (void)step<T>(how, blocks, options, workspace, &size); }});
     }
     vectors.start_over(true);
     const std::vector<CutBlock<T>> blocks = vectors.cut_blocks(eta);
