@@ -1,4 +1,5 @@
 """A gigabyte of CSV and of NPY through the command: speed, and the peak of memory."""
+import json
 import os
 import subprocess
 import sys
@@ -30,14 +31,22 @@ def make_npy(path, size, columns=10_000):
     return os.path.getsize(path)
 
 
+# Started by a small Python of its own: a process counts the memory of the one that started it as its own.
+RUNNER = """
+import json, resource, subprocess, sys, time
+start = time.perf_counter()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+wall, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([wall, used.ru_utime + used.ru_stime, 1024 * used.ru_maxrss]))
+"""
+
+
 def timed(*command):
     """Seconds on the wall, seconds of processor, and the peak of memory in bytes."""
-    start = time.perf_counter()
-    child = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    if status != 0:
-        sys.exit(f"{' '.join(map(str, command))} failed.")
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+    done = subprocess.run([sys.executable, "-S", "-c", RUNNER, *map(str, command)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed: {done.stderr.strip()}")
+    return json.loads(done.stdout)
 
 
 def read_through(path, buffer=bytearray(1 << 20)):

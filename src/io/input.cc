@@ -21,6 +21,8 @@ namespace {
 
 // Large enough that system calls cost nothing, small enough to stay in the second-level cache.
 constexpr std::size_t kBuffer = 1 << 20;
+// From here on a system call costs less than copying what it brings out of the buffer.
+constexpr std::size_t kDirect = 1 << 16;
 
 int open_or_throw(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -161,7 +163,7 @@ std::size_t Input::read(std::span<char> out) {
       std::memcpy(out.data() + done, buffer_.get() + begin_, n);
       begin_ += n;
       done += n;
-    } else if (wanted >= capacity_) {
+    } else if (wanted >= std::min(capacity_, kDirect)) {
       const std::size_t n = read_some(out.data() + done, wanted);
       if (n == 0) break;
       done += n;

@@ -28,7 +28,9 @@ class Pass {
  private:
   static constexpr bool kMoves = Op::Scalar::kMoves;
   static constexpr size_t kN = hn::MaxLanes(Tag<T>());
-  static constexpr size_t kGroup = 4;  // blocks whose range is looked at together
+  // Blocks whose range is looked at together: 4 lines of each vector, as more that are asked for at
+  // once have to wait for each other.
+  static constexpr size_t kGroup = 16 / sizeof(T);
   using V = hn::Vec<Tag<T>>;
 
   // Asks for the blocks that come 2 KiB after those at p, every line of them. Where a pass measures

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -173,6 +174,57 @@ TEST(ManyRows, Caf) {
     // A hundred rounds enlarge what rounding does in the first.
     expect_near(run<double>(Caf{.f = 74}, m).m, caf_by_definition(m, 74), 1e-9);
   }
+}
+
+// Every row becomes the mean of the n - f nearest to it, itself included.
+Matrix<double> nearest_means(const Matrix<double>& m, std::size_t f) {
+  Matrix<double> mixed(m.n, m.d);
+  for (std::size_t i = 0; i < m.n; ++i) {
+    const auto order = by_distance(m, i);
+    for (std::size_t j = 0; j < m.d; ++j) {
+      long double sum = m(i, j);
+      for (std::size_t k = 0; k + f + 1 < m.n; ++k) sum += m(order[k], j);
+      mixed(i, j) = static_cast<double>(sum / static_cast<long double>(m.n - f));
+    }
+  }
+  return mixed;
+}
+
+// Found from inner products of the rows; the same as of the mixed rows themselves, which are close
+// together and far from the rest. The last digits of entries near 1e6 are at 1e-10.
+TEST(MixedRows, MinimisersAreThoseOfTheRowsWrittenDown) {
+  for (const std::size_t n : {3u, 5u, 20u, 41u, 90u}) {
+    for (const double shift : {0.0, 1e6}) {
+      Matrix<double> m = normal<double>(n, 30, static_cast<unsigned>(n));
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < m.d; ++j) m(i, j) += shift + (i % 8 == 7 ? 1e5 : 0);
+      for (const std::size_t f : {std::size_t{1}, n / 4, (n - 1) / 2}) {
+        SCOPED_TRACE(n * 1000 + f);
+        const Matrix<double> mixed = nearest_means(m, f);
+        const auto check = [&](const Rule& rule, const SampleMethod& method) {
+          const auto ours = run<double>(rule, m), written = run<double>(method, mixed);
+          expect_near(ours.m, written.m, shift == 0 ? 1e-10 : 2e-9);
+          EXPECT_NEAR(ours.info.objective, written.info.objective,
+                      1e-9 * (1 + written.info.objective));
+          EXPECT_LE(ours.info.gap, shift == 0 ? 1e-10 : 1e-8);
+        };
+        check(Rule({Nnm{.f = f}}, GeometricMedian{}), GeometricMedian{});
+        check(Rule({Nnm{.f = f}}, HuberLocation{.mu = 0.3}), HuberLocation{.mu = 0.3});
+      }
+    }
+  }
+}
+
+// One row of 1e300 is no reason to lose the others.
+TEST(MixedRows, BearRowsOfAnySize) {
+  Matrix<double> m = normal<double>(12, 9, 1);
+  for (std::size_t j = 0; j < m.d; ++j) m(3, j) = 1e300;
+  for (const double x : run<double>(Rule({Nnm{.f = 2}}, GeometricMedian{}), m).m)
+    EXPECT_LT(std::abs(x), 3);
+  for (double& x : m.x) x *= 1e-300;
+  for (std::size_t j = 0; j < m.d; ++j) m(3, j) = 0;
+  const auto after = run<double>(Rule({Nnm{.f = 2}}, GeometricMedian{}), m).m;
+  for (const double x : after) EXPECT_LT(std::abs(x), 3e-300);
 }
 
 }  // namespace

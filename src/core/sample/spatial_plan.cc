@@ -97,6 +97,38 @@ double objective_of(std::span<const double> weights, std::span<const double> r, 
   return f;
 }
 
+// Does the gradient vanish where the coefficients say, as far as the inner products tell? Next to a
+// line, or with points of very different size, the embedding may have lost digits that they have.
+bool stationary(const GramMatrix& gram, const Places& places, const WeberSolution& solution,
+                double mu) {
+  const std::size_t count = places.first.size();
+  std::vector<double> a(solution.coefficients.begin(), solution.coefficients.end()), v(count),
+      b(count);
+  a[solution.anchor] = 1 - std::accumulate(a.begin(), a.end(), 0.0);
+  const auto times = [&](const std::vector<double>& x, std::size_t i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < count; ++k) sum += gram(i, k) * x[k];
+    return sum;
+  };
+  double square = 0, stiffness = 0, force = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    v[i] = times(a, i);
+    square += a[i] * v[i];
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const double r = std::sqrt(std::max(0.0, square - 2 * v[i] + gram(i, i)));
+    if (!(r > 0)) return false;
+    const double size = mu == 0 ? 1 : std::min(r, mu);
+    b[i] = -places.weights[i] * size / r;
+    stiffness -= b[i];
+    force += places.weights[i] * size;
+  }
+  for (std::size_t i = 0; i < count; ++i) b[i] += stiffness * a[i];
+  double slope = 0;
+  for (std::size_t i = 0; i < count; ++i) slope += b[i] * times(b, i);
+  return std::sqrt(std::max(0.0, slope)) <= 1e-12 * force;
+}
+
 struct Found {
   Embedding e;
   WeberSolution solution;
@@ -139,6 +171,8 @@ std::optional<Plan> locate_mixed(double mu, double tolerance, int max_iterations
   const std::optional<Found> found = find(gram, places, mu, tolerance, max_iterations);
   if (!found) return std::nullopt;
   const WeberSolution& solution = found->solution;
+  if (solution.stop == Stop::rounding && !stationary(gram, places, solution, mu))
+    return std::nullopt;
   double rest = 1;
   for (std::size_t i = 0; i < count; ++i) {
     if (i == solution.anchor) continue;
