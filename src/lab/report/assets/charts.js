@@ -186,7 +186,7 @@ const extras = {
   },
   beforeDatasetsDraw(chart) {
     clipped(chart, (ctx, x, y) => {
-      if (chart.panel.marks) drawMarks(ctx, chart.panel.marks, x, chart.chartArea);
+      if (chart.panel?.marks) drawMarks(ctx, chart.panel.marks, x, chart.chartArea);  // no panel yet in the first drawing
       chart.data.datasets.forEach(({ series }, i) => {
         if (!chart.isDatasetVisible(i)) return;
         const colour = colourOf(series, currentTheme());
