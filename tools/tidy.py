@@ -2,7 +2,8 @@
 """tidy.py COMPILE_COMMANDS FILE…: clang-tidy over the files, as the build compiles them.
 
 Most of clang-tidy's time goes into the standard library's headers, which it reads and checks for every source anew. The
-build compiles several sources at a time (medgrad_compiled_together), and so does this. Prints what is found; fails if anything was.
+build compiles several sources at a time (medgrad_compiled_together), and so does this. Kernels, which the build compiles
+for every SIMD target, are read for one. Prints what is found; fails if anything was.
 """
 import concurrent.futures
 import json
@@ -14,8 +15,8 @@ import subprocess
 import sys
 
 # Of GCC's precompiled headers, which clang cannot read, and of the one source that a command is about.
-NOT_OURS = re.compile(r" (-Winvalid-pch|-fpch-preprocess|-Wshadow=local|-Wno-subobject-linkage|-include \S*cmake_pch\.hxx|-o \S+|-c \S+|"
-                      r"-M[DTF]\b( \S+\.(o|d))?)(?= |$)")
+NOT_OURS = re.compile(r" (-Winvalid-pch|-fpch-preprocess|-fno-tree-loop-if-convert|-Wshadow=local|-Wno-subobject-linkage|"
+                      r"-include \S*cmake_pch\.hxx|-o \S+|-c \S+|-M[DTF]\b( \S+\.(o|d))?)(?= |$)")
 # Headers are those of the sources, or, where several are put together, the sources themselves.
 OURS = "--header-filter=/(include/medgrad|src|apps)/.*"
 
@@ -36,7 +37,7 @@ def sources_of(unit):
 
 def tidy(unit, flags, together):
     options = [OURS, "--checks=-bugprone-suspicious-include"] if together else []
-    done = subprocess.run(["clang-tidy", "-quiet", *options, unit, "--", *flags], capture_output=True, text=True)
+    done = subprocess.run(["clang-tidy", "-quiet", *options, unit, "--", *flags, "-DHWY_COMPILE_ONLY_STATIC"], capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 

@@ -33,8 +33,8 @@ Standardised standardise(std::span<const double> sample) {
   s.missing = cleaned.missing;
   s.infinite = cleaned.infinite;
   if (s.n < kFewest) {
-    throw Error(fmt::format("the sample has {}; a fit needs at least {}.",
-                            counted(s.n, "number"), kFewest));
+    throw Error(fmt::format("the sample has {}; a fit needs at least {}.", counted(s.n, "number"),
+                            kFewest));
   }
   std::vector<double>& x = cleaned.values;
   s.centre = median(x);
