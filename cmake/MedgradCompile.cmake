@@ -110,7 +110,7 @@ function(medgrad_uses_precompiled target)
   endforeach()
 endfunction()
 
-# medgrad_compiled_together(<target> [<most>]): compiles the sources of a folder several at a time, which takes a third of the
+# medgrad_compiled_together(<target> [<most>]): compiles the sources several at a time, which takes a third of the
 # time: most of it goes into the headers that they share. Sources that give one name two meanings stay apart, as do SIMD
 # sources, which compile themselves several times over, and those with options of their own.
 option(MEDGRAD_TOGETHER "Compile several sources at a time" ON)
@@ -132,12 +132,9 @@ function(medgrad_compiled_together target)
       continue()
     endif()
     medgrad_names_of("${file}" "\n${text}")  # names, meanings
-    get_filename_component(folder ${file} DIRECTORY)
-    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
-    string(MAKE_C_IDENTIFIER ${folder} folder)
-    # The first group of the folder that has room and no clash.
+    # The first group that has room and no clash.
     foreach(number RANGE 1000)
-      set(group ${folder}_${number})
+      set(group together_${number})
       if(NOT DEFINED size_${group})
         set(size_${group} 0)
       endif()

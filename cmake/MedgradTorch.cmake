@@ -46,9 +46,9 @@ function(medgrad_uses_torch target)
   endif()
   if(NOT target STREQUAL "medgrad_torch_headers")
     target_precompile_headers(${target} REUSE_FROM medgrad_torch_headers)
-    # Even precompiled, the headers take four seconds: the compiler goes through all of their inline functions.
-    # So a few sources share them.
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+    # Even precompiled, the headers take five seconds, and what a source instantiates of them as long again.
+    # So many sources share them: sixteen take as long as six.
+    medgrad_compiled_together(${target} 16)
   endif()
 endfunction()
 

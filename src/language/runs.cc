@@ -28,12 +28,12 @@ std::string folder_name(const RunKey& key) {
   return fmt::format("{}-lr-{}-seed-{}", name, number(key.lr), key.seed);
 }
 
-Json json_of(const TrainingResult& result) {
+Json result_json(const TrainingResult& result) {
   return {{"steps", result.steps},
           {"diverged", result.diverged},
           {"seconds", result.seconds},
           {"tokens_per_second", result.tokens_per_second},
-          {"evaluations", language::json_of(result.evaluations)}};
+          {"evaluations", json_of(result.evaluations)}};
 }
 
 TrainingResult result_of(const Json& json) {
@@ -133,8 +133,8 @@ FinishedRun run_once(const Task& task, const RunKey& key, const RunsOptions& opt
                            },
                            options.stop)};
   if (run.result.interrupted) throw lab::Interrupted();
-  Json json = json_of(run.result);
-  if (training.workers) json["blame"] = language::json_of(run.result.blame.records());
+  Json json = result_json(run.result);
+  if (training.workers) json["blame"] = json_of(run.result.blame.records());
   json["config"] = config;
   write_file(done.string(), json.dump(1) + "\n");
   if (options.finished) options.finished(run);

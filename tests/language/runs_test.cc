@@ -14,6 +14,7 @@
 #include "lab/runner.h"
 #include "language/corrupted_results.h"
 #include "language/experiments.h"
+#include "language/made_up.h"
 #include "language/run_results.h"
 #include "language/train_study.h"
 #include "medgrad/error.h"
@@ -22,9 +23,8 @@
 namespace medgrad::language {
 namespace {
 
-using medgrad::testing::TemporaryFolder;
-
-std::filesystem::path path_of(const TemporaryFolder& folder) { return folder / ""; }
+using testing::path_of;
+using testing::TemporaryFolder;
 
 FinishedRun made(const std::string& word, double lr, std::uint64_t seed, double loss,
                  bool diverged = false) {

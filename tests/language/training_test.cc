@@ -353,7 +353,7 @@ TEST(LanguageMethod, ReadsWords) {
   EXPECT_EQ(huber.label, "Huber, mu = 1.3, tau = 0.5");
   EXPECT_EQ(parse_method("sgd-m").key, "sgd-m");
   EXPECT_EQ(parse_method("momentum").key, "sgd-m");
-  const auto& online = std::get<OnlineGradient>(parse_method("sgd-m").gradient);
+  const auto online = std::get<OnlineGradient>(parse_method("sgd-m").gradient);
   EXPECT_NEAR(1 / (1 + tau_of(online.method)), 0.9, 1e-15) << "beta of the paper";
   for (const std::string bad : {"", "vclop", "vclip:", "vclip:tau=1:", "vclip:tau", "vclip:tau=x",
                                 "vclip:tau=-1", "vclip:q=1"})

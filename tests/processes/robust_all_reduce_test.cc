@@ -1,6 +1,7 @@
 // The class for libtorch users, between processes; and the example.
 #include "medgrad/torch/robust_all_reduce.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 

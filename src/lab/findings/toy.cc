@@ -14,11 +14,11 @@ namespace {
 constexpr std::string_view kError = "final_relative_error";
 
 // Lightest and heaviest tails measured, as 1/alpha.
-struct Range {
+struct Tails {
   double light, heavy;
 };
 
-Claim momentum_degrades(const Results& r, const Range& range) {
+Claim momentum_degrades(const Results& r, const Tails& range) {
   const double light = median_of(r, "momentum", kError, {{"inv_alpha", range.light}});
   const double heavy = median_of(r, "momentum", kError, {{"inv_alpha", range.heavy}});
   return {"momentum degrades as alpha falls", heavy > 10 * light,
@@ -41,7 +41,7 @@ Claim clipping_is_robust(const Results& r, const std::vector<double>& axis) {
                       show(worst_v), show(worst_c))};
 }
 
-Claim cclip_improves(const Results& r, const Range& range) {
+Claim cclip_improves(const Results& r, const Tails& range) {
   const auto ratio = [&](double x) {
     return mean_of(r, "cclip", kError, {{"inv_alpha", x}}) /
            mean_of(r, "vclip", kError, {{"inv_alpha", x}});
@@ -67,7 +67,7 @@ Claim huber_inferior(const Results& r, const std::vector<double>& axis) {
                       show(least), show(most))};
 }
 
-Claim momentum_best_for_gaussian(const Results& r, const Range& range) {
+Claim momentum_best_for_gaussian(const Results& r, const Tails& range) {
   const double momentum = mean_of(r, "momentum", kError, {{"inv_alpha", range.light}});
   double best = 1e300;
   for (const char* other : {"vclip", "cclip", "huber"})
@@ -77,7 +77,7 @@ Claim momentum_best_for_gaussian(const Results& r, const Range& range) {
                       show(momentum), show(best), show(range.light))};
 }
 
-Claim skewness_breaks_medians(const Results& r, const Range& range) {
+Claim skewness_breaks_medians(const Results& r, const Tails& range) {
   std::string evidence;
   bool holds = true;
   for (const char* method : {"vclip", "cclip"}) {
@@ -146,10 +146,10 @@ void add_toy(const Experiment& experiment, Results& r, Claims claims) {
     r.claims.push_back(undecided("the claims on momentum, VClip, CClip and Huber"));
     return;
   }
-  claims(axis, Range{axis.front(), axis.back()});
+  claims(axis, Tails{axis.front(), axis.back()});
 }
 
-void add_symmetric_claims(Results& r, const std::vector<double>& axis, const Range& range) {
+void add_symmetric_claims(Results& r, const std::vector<double>& axis, const Tails& range) {
   r.claims.push_back(momentum_degrades(r, range));
   r.claims.push_back(clipping_is_robust(r, axis));
   r.claims.push_back(cclip_improves(r, range));
@@ -162,21 +162,21 @@ void add_symmetric_claims(Results& r, const std::vector<double>& axis, const Ran
 }  // namespace
 
 void toy_findings(const Experiment& experiment, Results& r) {
-  add_toy(experiment, r, [&](const std::vector<double>& axis, const Range& range) {
+  add_toy(experiment, r, [&](const std::vector<double>& axis, const Tails& range) {
     add_symmetric_claims(r, axis, range);
     r.claims.push_back(huber_inferior(r, axis));
   });
 }
 
 void toy_small_tau_findings(const Experiment& experiment, Results& r) {
-  add_toy(experiment, r, [&](const std::vector<double>& axis, const Range& range) {
+  add_toy(experiment, r, [&](const std::vector<double>& axis, const Tails& range) {
     add_symmetric_claims(r, axis, range);
     r.claims.push_back(momentum_best_for_gaussian(r, range));
   });
 }
 
 void toy_skewed_findings(const Experiment& experiment, Results& r) {
-  add_toy(experiment, r, [&](const std::vector<double>&, const Range& range) {
+  add_toy(experiment, r, [&](const std::vector<double>&, const Tails& range) {
     r.claims.push_back(skewness_breaks_medians(r, range));
     r.notes.emplace_back(
         "The S1 form of a skewed stable law jumps at alpha = 1 (1/α = 1): for α just above 1 its "

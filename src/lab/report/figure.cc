@@ -149,9 +149,9 @@ void write(Writer& to, const Figure& figure) {
 // ---- Reading ------------------------------------------------------------------------------------
 
 // One object of the document and the way to it, for messages: "figures[0].panels[2]".
-class Reader {
+class FigureReader {
  public:
-  Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+  FigureReader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
     if (!json_.is_object()) fail("", "an object");
   }
 
@@ -191,18 +191,18 @@ class Reader {
     return values;
   }
   [[nodiscard]] bool has(const char* name) const { return find(name) != nullptr; }
-  [[nodiscard]] Reader object(const char* name) const {
+  [[nodiscard]] FigureReader object(const char* name) const {
     static const Json empty = Json::object();
     const Json* value = find(name);
     return {value == nullptr ? empty : *value, path(name)};
   }
-  // Calls f with a Reader for each object of the list.
+  // Calls f with a FigureReader for each object of the list.
   template <class F>
   void each(const char* name, F f) const {
     const Json* list = find_list(name);
     if (list == nullptr) return;
     for (std::size_t i = 0; i < list->size(); ++i)
-      f(Reader((*list)[i], fmt::format("{}[{}]", path(name), i)));
+      f(FigureReader((*list)[i], fmt::format("{}[{}]", path(name), i)));
   }
   [[noreturn]] void fail(const std::string& name, const std::string& right) const {
     throw Error(fmt::format("{} must be {}.", name.empty() ? where_ : path(name), right));
@@ -233,11 +233,11 @@ class Reader {
   std::string where_;
 };
 
-Axis read_axis(const Reader& from) {
+Axis read_axis(const FigureReader& from) {
   return {from.text("label"), from.flag("log"), from.number("min"), from.number("max")};
 }
 
-Series read_series(const Reader& from) {
+Series read_series(const FigureReader& from) {
   Series series;
   series.name = from.text("name");
   series.key = from.text("key");
@@ -267,7 +267,7 @@ Series read_series(const Reader& from) {
   return series;
 }
 
-HeatMap read_heat(const Reader& from) {
+HeatMap read_heat(const FigureReader& from) {
   HeatMap heat;
   heat.x = from.texts("x");
   heat.y = from.texts("y");
@@ -282,7 +282,7 @@ HeatMap read_heat(const Reader& from) {
   return heat;
 }
 
-Panel read_panel(const Reader& from) {
+Panel read_panel(const FigureReader& from) {
   Panel panel;
   panel.id = from.text("id");
   panel.title = from.text("title");
@@ -290,9 +290,9 @@ Panel read_panel(const Reader& from) {
   panel.y = read_axis(from.object("y"));
   panel.equal_aspect = from.flag("equal_aspect");
   panel.note = from.text("note");
-  from.each("series", [&](const Reader& one) { panel.series.push_back(read_series(one)); });
+  from.each("series", [&](const FigureReader& one) { panel.series.push_back(read_series(one)); });
   if (from.has("heat")) panel.heat = read_heat(from.object("heat"));
-  from.each("marks", [&](const Reader& one) {
+  from.each("marks", [&](const FigureReader& one) {
     if (!one.number("x")) one.fail("x", "a number");
     panel.marks.push_back({*one.number("x"), one.text("text")});
   });
@@ -306,7 +306,7 @@ bool names_a_file(std::string_view id) {
   });
 }
 
-Figure read_figure(const Reader& from) {
+Figure read_figure(const FigureReader& from) {
   Figure figure;
   figure.id = from.text("id");
   if (!names_a_file(figure.id)) from.fail("id", "a name of letters, digits, '-' and '_'");
@@ -323,7 +323,7 @@ Figure read_figure(const Reader& from) {
     figure.statistic = static_cast<Statistic>(found - kStatistics.begin());
   }
   figure.paper = from.text("paper");
-  from.each("panels", [&](const Reader& one) { figure.panels.push_back(read_panel(one)); });
+  from.each("panels", [&](const FigureReader& one) { figure.panels.push_back(read_panel(one)); });
   return figure;
 }
 
@@ -342,9 +342,9 @@ std::vector<Figure> figures_from_json(std::string_view text) {
   const Json document = Json::parse(text, nullptr, false);
   if (document.is_discarded()) throw Error("the text is not JSON.");
   std::vector<Figure> figures;
-  const Reader from(document, "");
+  const FigureReader from(document, "");
   if (!from.has("figures")) from.fail("figures", "a list");
-  from.each("figures", [&](const Reader& one) { figures.push_back(read_figure(one)); });
+  from.each("figures", [&](const FigureReader& one) { figures.push_back(read_figure(one)); });
   return figures;
 }
 
