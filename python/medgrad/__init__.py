@@ -21,6 +21,9 @@ import numpy as _np
 
 from . import _core, theory
 from ._aggregate import aggregate
+from ._arguments import real as _real
+from ._arguments import text as _text
+from ._arguments import threads_of as _threads_of
 from ._arrays import array as _array
 from ._arrays import contiguous as _contiguous
 from ._arrays import like as _like
@@ -44,7 +47,8 @@ def prox(distance, x, tau, **parameters):
     >>> prox("l1", np.array([3.0, -0.5]), tau=1)
     array([2., 0.])
     """
-    return _by_row(lambda rows: _core.prox(distance, parameters, float(tau), rows), x)
+    distance, tau = _text("distance", distance), _real("tau", tau)
+    return _by_row(lambda rows: _core.prox(distance, parameters, tau, rows), x)
 
 
 def project(x, q, radius):
@@ -54,7 +58,8 @@ def project(x, q, radius):
     >>> project(np.array([3.0, 4.0]), q=2, radius=1)
     array([0.6, 0.8])
     """
-    return _by_row(lambda rows: _core.project(float(q), float(radius), rows), x)
+    q, radius = _real("q", q), _real("radius", radius)
+    return _by_row(lambda rows: _core.project(q, radius, rows), x)
 
 
 def _by_row(function, given):
@@ -66,17 +71,15 @@ def _by_row(function, given):
 
 
 def methods():
-    """Every method by kind ("distances", "online", "rules", "pre_aggregators", "attacks", "noises", "optimizers"): a
-    list of dicts with name, aliases, formula, meaning and parameters (name, meaning, range, default)."""
+    """Every method by kind ("distances", "online", "rules", "pre_aggregators", "workers", "attacks", "noises", "optimizers",
+    "schedules"): a list of dicts with name, aliases, formula, meaning and parameters (name, meaning, range, default)."""
     return _core.methods()
 
 
 def set_threads(threads):
     """How many threads a computation may use; 0 stands for as many as the machine has cores. Results do not depend on
     it."""
-    if not 0 <= int(threads) <= 1024:
-        raise ValueError(f"threads is {threads}; it must be from 0 to 1024.")
-    _core.set_threads(int(threads))
+    _core.set_threads(_threads_of(threads))
 
 
 if hasattr(_os, "register_at_fork"):

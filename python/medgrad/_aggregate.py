@@ -4,31 +4,32 @@ import functools
 import numpy as np
 
 from . import _core
+from ._arguments import round_of, text, threads_of
 from ._arrays import array, contiguous, is_torch, like
 
 _POLICIES = {"reject": _core.NonFinite.reject, "robust": _core.NonFinite.robust}
 
 
-@functools.lru_cache(maxsize=256)
-def _known(text, parameters):
-    return _core.Rule(text, dict(parameters))
+@functools.lru_cache(maxsize=256, typed=True)  # 1 is a number, and True and "1" are not
+def _known(rule, names, *values):
+    return _core.Rule(rule, dict(zip(names, values)))
 
 
-def _rule(text, parameters):
+def _rule(rule, parameters):
     try:
-        return _known(text, tuple(parameters.items()))
-    except TypeError:  # a value that cannot be looked up: let it be told what is wrong with it
-        return _core.Rule(text, parameters)
+        return _known(rule, tuple(parameters), *parameters.values())
+    except TypeError:  # something that cannot be looked up: let it be told what is wrong with it
+        return _core.Rule(text("rule", rule), parameters)
 
 
 def policy(non_finite):
     try:
         return _POLICIES[non_finite]
-    except KeyError:
+    except (KeyError, TypeError):
         raise ValueError(f"non_finite is {non_finite!r}; it must be 'reject' or 'robust'.") from None
 
 
-def _rows(x):
+def rows_of(x):
     """(array or list of arrays, shape of the result, what came in)."""
     if isinstance(x, (list, tuple)) and len(x) > 0 and (isinstance(x[0], np.ndarray) or hasattr(x[0], "__dlpack__")):
         rows = [array(row, f"row {i}") for i, row in enumerate(x)]
@@ -67,8 +68,12 @@ def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite
     """
     if f is not None:
         parameters["f"] = f
-    made = rule if isinstance(rule, _core.Rule) else _rule(rule, parameters)
-    rows, shape, given = _rows(x)
+    made = _rule(rule, parameters)
+    if threads.__class__ is not int or threads:
+        threads = threads_of(threads)
+    if round.__class__ is not int or round:
+        round = round_of(round)
+    rows, shape, given = rows_of(x)
     if weights is not None:
         weights = np.ascontiguousarray(array(weights, "weights"), dtype=np.float64).ravel()
     if isinstance(rows, list):

@@ -1,19 +1,18 @@
 """What lying workers send."""
-import operator
-
 import numpy as np
 
 from . import _core
-from ._aggregate import policy
-from ._arrays import array, contiguous, is_torch, like
+from ._aggregate import policy, rows_of
+from ._arguments import round_of, text, threads_of, whole
+from ._arrays import contiguous, is_torch, like
 
 
 def attack(x, name="sign-flip", *, f, against=None, non_finite="reject", threads=0, round=0, return_info=False,
            **parameters):
     """What f lying or broken workers send, given the vectors of the honest ones.
 
-    x is an array whose first axis counts the vectors of the honest, shape (h, ...). The result has the shape (f, ...), or
-    (0, ...) for "silent", and is what came in: a torch tensor for torch tensors.
+    x is an array whose first axis counts the vectors of the honest, shape (h, ...), or a list of h arrays or tensors. The result
+    has the shape (f, ...), or (0, ...) for "silent", and is what came in: a torch tensor for torch tensors.
 
     name is that of an attack, as on the command line: "sign-flip", "alie", "alie:strength=1.5", "gaussian";
     medgrad.methods()["attacks"] lists them with their formulas. Parameters are given by name: strength=10, seed=1.
@@ -26,16 +25,16 @@ def attack(x, name="sign-flip", *, f, against=None, non_finite="reject", threads
     >>> attack(np.array([[1., 2.], [3., 4.]]), "ipm", f=1, strength=10)
     array([[-20., -30.]])
     """
-    f = operator.index(f)
-    if f < 0:
-        raise ValueError(f"f is {f}; it must be at least 0.")
-    matrix = array(x)
-    if matrix.ndim == 0:
-        raise ValueError("x is a single number; it must be the rows of a matrix.")
-    shape = matrix.shape[1:]
-    rows = contiguous(matrix.reshape(matrix.shape[0], int(np.prod(shape, dtype=np.int64))))
-    out, info = _core.attack(name, parameters, rows, f, against, policy(non_finite), threads, round)
-    out = out.reshape((out.shape[0], *shape))
-    if is_torch(x):
-        out = like(out, x)
+    f = whole("f", f, 0, 2**32)
+    if against is not None:
+        text("against", against)
+    rows, shape, given = rows_of(x)
+    if isinstance(rows, list):
+        rows = np.stack(rows)
+    rows = contiguous(rows.reshape(len(rows), int(np.prod(shape, dtype=np.int64))))
+    out, info = _core.attack(text("name", name), parameters, rows, f, against, policy(non_finite), threads_of(threads),
+                             round_of(round))
+    out = out.reshape((len(out), *shape))
+    if is_torch(given):
+        out = like(out, given)
     return (out, info) if return_info else out

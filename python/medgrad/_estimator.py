@@ -3,6 +3,7 @@ import numpy as np
 
 from . import _core
 from ._aggregate import policy
+from ._arguments import flag, float_type, one_of, real, shape_of, text, threads_of
 from ._arrays import array, is_torch, like
 
 
@@ -28,30 +29,31 @@ class Estimator:
 
     def __init__(self, method="vclip", dimension=None, *, dtype=None, start="warm", average=False,
                  non_finite="reject", threads=0, **parameters):
-        if start not in ("warm", "cold"):
-            raise ValueError(f"start is {start!r}; it must be 'warm' or 'cold'.")
+        one_of("start", start, ("warm", "cold"), repr)
         policy(non_finite)
-        self._made = (method, parameters, start == "cold", non_finite == "robust", average)
-        self._threads = threads
-        self._core = None
-        self._shape = None
-        self._kind = None
+        self._made = (text("method", method), parameters, start == "cold", non_finite == "robust", flag("average", average))
+        self._threads = threads_of(threads)
+        self._asked = (None if dimension is None else shape_of("dimension", dimension),
+                       None if dtype is None else float_type(dtype))  # of the caller, for good
+        self._tau = None  # set_tau before there is a core
         self._torch = None
-        if dimension is not None:
-            shape = (int(dimension),) if np.ndim(dimension) == 0 else tuple(int(n) for n in dimension)
-            self._begin(shape, np.dtype(dtype or np.float64))
-        else:
-            self._begin((1,), np.dtype(np.float64))  # wrong parameters are told at once
-            self._core = None
-            self._kind = np.dtype(dtype) if dtype is not None else None
+        self._new((1,), np.dtype(np.float64))  # wrong parameters are told at once
+        self._start_over()
+
+    def _new(self, shape, kind):
+        method, parameters, cold, robust, average = self._made
+        core = _core.Estimator(method, parameters, int(np.prod(shape, dtype=np.int64)), kind == np.float64, cold, robust, average)
+        if self._tau is not None:
+            core.set_tau(self._tau)
+        return core
 
     def _begin(self, shape, kind):
-        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise TypeError(f"dtype is {kind}; it must be float32 or float64.")
-        method, parameters, cold, robust, average = self._made
-        size = int(np.prod(shape, dtype=np.int64))
-        self._core = _core.Estimator(method, parameters, size, kind == np.float64, cold, robust, average)
-        self._shape, self._kind = tuple(shape), kind
+        self._core, self._shape, self._kind = self._new(shape, kind), shape, kind
+
+    def _start_over(self):
+        self._core, (self._shape, self._kind) = None, self._asked
+        if self._shape is not None:
+            self._begin(self._shape, self._kind or np.dtype(np.float64))
 
     def update(self, g):
         """Takes one vector in, and gives the new estimate: a view that the next update changes."""
@@ -94,12 +96,10 @@ class Estimator:
         return None if self._core is None else self._core.info
 
     def set_tau(self, tau):
-        """tau of the next steps, or theta where tau is "auto", for schedules."""
-        method, parameters = self._made[:2]
-        automatic = parameters.get("tau", "auto" if ":tau=auto" in method else None) == "auto"
-        parameters["theta" if automatic else "tau"] = tau
-        if self._core is not None:
-            self._core.set_tau(tau)
+        """tau of the next steps, or theta where tau is "auto", for schedules. A ValueError where the method has no tau."""
+        tau = real("tau", tau)
+        (self._core or self._new((1,), np.dtype(np.float64))).set_tau(tau)
+        self._tau = tau
 
     def reset(self, m):
         """Starts over at m."""
@@ -117,27 +117,38 @@ class Estimator:
                 "state": None if self._core is None else self._core.save()}
 
     def load_state_dict(self, state):
-        """Goes on where the other stopped; a ValueError where that was another method, and nothing changes then."""
-        if state["state"] is None:
-            self._core = None
+        """Goes on where the other stopped; a ValueError, and nothing changes then, where that was another method, or vectors of
+        another shape or type than this one was made for."""
+        try:
+            saved, shape, kind = state["state"], state["shape"], state["dtype"]
+            if saved is not None:
+                saved, shape, kind = bytes(memoryview(saved)), shape_of("shape", shape), float_type(kind)
+        except (KeyError, TypeError, ValueError):
+            raise ValueError("the state has not the entries 'shape', 'dtype' and 'state'; it must be what state_dict() gave.") \
+                from None
+        if saved is None:
+            self._start_over()
             return
-        other = Estimator.__new__(Estimator)
-        other.__dict__.update(self.__dict__)
-        other._begin(tuple(state["shape"]), np.dtype(state["dtype"]))
-        other._core.load(state["state"])
-        self._core, self._shape, self._kind = other._core, other._shape, other._kind
+        for name, mine, other in zip(("shape", "type"), self._asked, (shape, kind)):
+            if mine is not None and mine != other:
+                raise ValueError(f"the state is of vectors of the {name} {other}; the estimator was made for {mine}.")
+        core = self._new(shape, kind)
+        core.load(saved)
+        self._core, self._shape, self._kind = core, shape, kind
 
     def __getstate__(self):
-        return {"made": self._made, "threads": self._threads, "kind": self._kind, "state": self.state_dict()}
+        return {"made": self._made, "asked": self._asked, "tau": self._tau, "threads": self._threads, "state": self.state_dict()}
 
     def __setstate__(self, saved):
-        method, parameters, cold, robust, average = saved["made"]
-        self.__init__(method, start="cold" if cold else "warm", non_finite="robust" if robust else "reject",
-                      average=average, threads=saved["threads"], **parameters)
-        self._kind = saved["kind"]
+        self._made, self._asked, self._tau, self._threads = (saved[name] for name in ("made", "asked", "tau", "threads"))
+        self._torch = None
+        self._start_over()
         self.load_state_dict(saved["state"])
 
     def __repr__(self):
-        method, parameters = self._made[:2]
-        given = "".join(f", {name}={value!r}" for name, value in parameters.items())
-        return f"Estimator({method!r}{given}, steps={self.steps})"
+        core = self._core or self._new((1,), np.dtype(np.float64))
+        name, parameters = _core.named(*self._made[:2])
+        if core.tau != 0:
+            parameters[core.tau_name] = repr(core.tau).removesuffix(".0")
+        line = ":".join([name, *(f"{key}={value}" for key, value in parameters.items())])
+        return f"Estimator({line!r}, steps={self.steps})"

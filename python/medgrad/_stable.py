@@ -4,13 +4,33 @@ import secrets
 import numpy as np
 
 from . import _core
+from ._arguments import flag, float_type, one_of, real, shape_of, text, threads_of, whole
 from ._arrays import array
+
+_MOST = 2**64 - 1  # of a seed and of a stream
 
 
 def _side(tail, words):
-    if tail not in words:
-        raise ValueError(f"tail is {tail!r}; it must be {', '.join(words[:-1])} or {words[-1]}.")
-    return {"left": -1, "both": 0, "right": 1}[tail]
+    return {"left": -1, "both": 0, "right": 1}[one_of("tail", tail, words)]
+
+
+def _frozen(x):
+    """A copy that nobody can write to: a law does not change."""
+    x = np.array(x)
+    x.flags.writeable = False
+    return x
+
+
+def _seed_of(seed, random_state):
+    if random_state is None:
+        return secrets.randbits(63) if seed is None else whole("seed", seed, 0, _MOST)
+    if seed is not None:
+        raise ValueError("seed and random_state both give a seed; give one of them.")
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**63 - 1, dtype=np.int64))
+    return whole("random_state", random_state, 0, _MOST)
 
 
 class Stable:
@@ -29,29 +49,55 @@ class Stable:
     """
 
     def __init__(self, alpha, beta=0.0, scale=1.0, location=0.0, form="S0"):
-        parameters = [array(p, name) for p, name in
-                      ((alpha, "alpha"), (beta, "beta"), (scale, "scale"), (location, "location"))]
-        self.alpha, self.beta, self.scale, self.location = (p[()] if p.ndim == 0 else p for p in parameters)
-        self.form = form
-        self._parameters = np.broadcast_arrays(*(p.astype(np.float64) for p in parameters))
-        self._laws = {}
-        if self._parameters[0].size:
-            unique = np.unique(np.stack([p.ravel() for p in self._parameters]), axis=1)
-            for column in unique.T:
-                self._laws[tuple(column)] = _core.Stable(*map(float, column), form)
+        self._form = one_of("form", form, ("S0", "S1"))
+        self._given = tuple(_frozen(array(p, name)) for p, name in
+                            ((alpha, "alpha"), (beta, "beta"), (scale, "scale"), (location, "location")))
+        self._make()
+
+    def _make(self):
+        parameters = np.broadcast_arrays(*(p.astype(np.float64) for p in self._given))
+        shape = parameters[0].shape
+        laws, which = np.zeros((4, 0)), np.zeros(0, np.intp)
+        if parameters[0].size:
+            laws, which = np.unique(np.stack([p.ravel() for p in parameters]), axis=1, return_inverse=True)
+        self._laws = [_core.Stable(*map(float, column), self._form) for column in laws.T]  # each once
+        self._which = which.reshape(shape)
+
+    alpha = property(lambda self: self._given[0][()], doc="The index, 0 < alpha <= 2.")
+    beta = property(lambda self: self._given[1][()], doc="The skewness, -1 <= beta <= 1.")
+    scale = property(lambda self: self._given[2][()], doc="The scale, positive.")
+    location = property(lambda self: self._given[3][()], doc="The location, in the law's form.")
+    form = property(lambda self: self._form, doc="S0 or S1.")
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name not in ("_laws", "_which")}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._make()
+
+    def _by_law(self, shape, function):
+        """An array of a shape, made law by law: function(law, places, first) gives the entries of the law at these places of the
+        flat array, of which `first` others come before."""
+        which = np.broadcast_to(self._which, shape).ravel()
+        order = np.argsort(which, kind="stable")
+        ends = np.cumsum(np.bincount(which, minlength=len(self._laws))).tolist()
+        out = None
+        for law, begin, end in zip(self._laws, [0, *ends], ends):
+            if begin < end:
+                part = function(law, order[begin:end], begin)
+                out = np.empty(len(which), part.dtype) if out is None else out
+                out[order[begin:end]] = part
+        return np.empty(shape) if out is None else out.reshape(shape)
 
     def _map(self, function, x, threads):
-        x = np.asarray(array(x), dtype=np.float64)
-        if self._parameters[0].ndim == 0:
-            (law,) = self._laws.values()
-            out = getattr(law, function)(np.ascontiguousarray(x).ravel(), threads)
+        x, threads = np.asarray(array(x), dtype=np.float64), threads_of(threads)
+        if self._which.ndim == 0:
+            out = getattr(self._laws[0], function)(np.ascontiguousarray(x).ravel(), threads)
             return out.reshape(x.shape)[()]
-        parts = np.broadcast_arrays(x, *self._parameters)
-        out = np.empty(parts[0].shape)
-        for key, law in self._laws.items():
-            here = np.logical_and.reduce([p == k for p, k in zip(parts[1:], key)])
-            out[here] = getattr(law, function)(np.ascontiguousarray(parts[0][here]), threads)
-        return out
+        shape = np.broadcast_shapes(x.shape, self._which.shape)
+        flat = np.broadcast_to(x, shape).ravel()
+        return self._by_law(shape, lambda law, places, _: getattr(law, function)(flat[places], threads))
 
     def pdf(self, x, threads=0, tolerance=None):
         """The density f(x). With a tolerance (relative, 1e-12 or more) from a table: for many points of one law."""
@@ -63,11 +109,11 @@ class Stable:
         """log f(x), also where f(x) is no longer a number; tolerance as for pdf."""
         if tolerance is None:
             return self._map("logpdf", x, threads)
-        if self._parameters[0].ndim != 0:
+        if self._which.ndim != 0:
             raise ValueError("a table is for one law; with arrays of parameters leave out tolerance.")
         x = np.asarray(array(x), dtype=np.float64)
-        (law,) = self._laws.values()
-        return _core.table(law, np.ascontiguousarray(x).ravel(), float(tolerance), threads).reshape(x.shape)[()]
+        out = _core.table(self._laws[0], np.ascontiguousarray(x).ravel(), real("tolerance", tolerance), threads_of(threads))
+        return out.reshape(x.shape)[()]
 
     def cdf(self, x, threads=0):
         """P(X <= x)."""
@@ -86,10 +132,9 @@ class Stable:
         return self._map("isf", q, threads)
 
     def _one(self, what):
-        if self._parameters[0].ndim != 0:
+        if self._which.ndim != 0:
             raise ValueError(f"{what} is for one law, not for arrays of parameters.")
-        (law,) = self._laws.values()
-        return law
+        return self._laws[0]
 
     def scores(self, x, threads=0):
         """Derivatives of logpdf, as a dict of arrays of the shape of x: "x" and "xx" (first and second in x), "alpha", "beta",
@@ -100,14 +145,14 @@ class Stable:
         """
         law = self._one("scores")
         x = np.asarray(array(x), dtype=np.float64)
-        rows = _core.scores(law, np.ascontiguousarray(x).ravel(), threads)
+        rows = _core.scores(law, np.ascontiguousarray(x).ravel(), threads_of(threads))
         names = ("logpdf", "x", "xx", "alpha", "beta", "scale", "location")
         return {name: row.reshape(x.shape)[()] for name, row in zip(names, rows)}
 
     def tail_moment(self, q, p=1.0, tail="right"):
         """E (X - q)_+^p for the right tail, E (q - X)_+^p for the left one, their sum for "both"; inf where it is."""
         law, q = self._one("tail_moment"), np.asarray(array(q), dtype=np.float64)
-        out = _core.tail_moment(law, np.ascontiguousarray(q).ravel(), float(p), _side(tail, ("left", "both", "right")))
+        out = _core.tail_moment(law, np.ascontiguousarray(q).ravel(), real("p", p), _side(tail, ("left", "both", "right")))
         return out.reshape(q.shape)[()]
 
     def expected_shortfall(self, probability, tail="right"):
@@ -122,44 +167,36 @@ class Stable:
 
     def absolute_moment(self, p):
         """E |X - location|^p, location in S1, in closed form; inf for p >= alpha < 2."""
-        return _core.absolute_moment(self._one("absolute_moment"), float(p))
+        return _core.absolute_moment(self._one("absolute_moment"), real("p", p))
 
-    def rvs(self, size=None, seed=None, *, stream=0, dtype=np.float64, threads=0):
+    def rvs(self, size=None, seed=None, *, stream=0, dtype=np.float64, threads=0, random_state=None):
         """Random numbers of the shape `size`. The same (seed, stream) gives the same numbers, whatever the number of
-        threads; without a seed they are new every time."""
-        shape = self._parameters[0].shape if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
-        seed = secrets.randbits(63) if seed is None else int(seed)
-        kind = np.dtype(dtype)
-        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise TypeError(f"dtype is {kind}; it must be float32 or float64.")
-        if self._parameters[0].ndim == 0:
-            (law,) = self._laws.values()
+        threads; without a seed they are new every time. Those of other streams are independent of them; arrays of laws
+        share one. random_state, as in scipy: a seed, or a numpy Generator or RandomState, which draws one."""
+        shape = self._which.shape if size is None else shape_of("size", size)
+        seed = _seed_of(seed, random_state)
+        stream, threads = whole("stream", stream, 0, _MOST), threads_of(threads)
+        kind = float_type(dtype)
+        if self._which.ndim == 0:
             count = int(np.prod(shape, dtype=np.int64))
-            return law.rvs(count, seed, stream, kind == np.float64, threads).reshape(shape)[()]
-        parts = np.broadcast_arrays(np.empty(shape), *self._parameters)
-        out = np.empty(parts[0].shape, kind)
-        for i, (key, law) in enumerate(self._laws.items()):
-            here = np.logical_and.reduce([p == k for p, k in zip(parts[1:], key)])
-            out[here] = law.rvs(int(here.sum()), seed, stream + i, kind == np.float64, threads)
-        return out
+            return self._laws[0].rvs(count, seed, stream, 0, kind == np.float64, threads).reshape(shape)[()]
+        shape = np.broadcast_shapes(shape, self._which.shape)
+        return self._by_law(shape, lambda law, places, first: law.rvs(len(places), seed, stream, first, kind == np.float64,
+                                                                      threads)).astype(kind, copy=False)
 
     def support(self):
         """Where the density is positive: (lower, upper)."""
-        if self._parameters[0].ndim == 0:
-            (law,) = self._laws.values()
-            return law.support()
-        ends = np.array([self._laws[tuple(map(float, p))].support() for p in zip(*(q.ravel() for q in self._parameters))])
-        return tuple(ends.T.reshape((2,) + self._parameters[0].shape))
+        if self._which.ndim == 0:
+            return self._laws[0].support()
+        ends = np.array([law.support() for law in self._laws]).reshape(-1, 2)
+        return tuple(ends[self._which, side] for side in (0, 1))
 
     def to(self, form):
         """The same law (or laws) written in the other form."""
-        if form not in ("S0", "S1"):
-            raise ValueError(f"form is {form!r}; it must be S0 or S1.")
-        made = [self._laws[tuple(map(float, p))].converted(form) for p in zip(*(q.ravel() for q in self._parameters))]
-        shape = self._parameters[0].shape
-        columns = [np.array([one[name] for one in made]).reshape(shape)[()]
-                   for name in ("alpha", "beta", "scale", "location")]
-        return Stable(*columns, form=form)
+        one_of("form", form, ("S0", "S1"))
+        made = [law.converted(form) for law in self._laws]
+        return Stable(*(np.array([one[name] for one in made], dtype=np.float64)[self._which]
+                        for name in ("alpha", "beta", "scale", "location")), form=form)
 
     @classmethod
     def fit(cls, x, method="ml", profile=False):
@@ -170,7 +207,8 @@ class Stable:
         profile: with "ml", intervals of alpha and beta from the profile of the likelihood. fit(-x) is the mirror of fit(x), bit for
         bit.
         """
-        found = _core.fit_stable(np.ascontiguousarray(array(x), dtype=np.float64).ravel(), str(method), bool(profile))
+        found = _core.fit_stable(np.ascontiguousarray(array(x), dtype=np.float64).ravel(), text("method", method),
+                                 flag("profile", profile))
         law = cls(found["alpha"], found["beta"], found["scale"], found["location"])
         law.intervals = found["intervals"]
         law.errors = found["errors"]
@@ -212,7 +250,7 @@ def elliptical_logpdf(x, alpha, location, shape):
     if x.ndim == 0 or location.ndim != 1 or shape.shape != 2 * location.shape or x.shape[-1] != location.size:
         raise ValueError(f"x, location and shape have the shapes {x.shape}, {location.shape} and {shape.shape}; they must be "
                          "(..., d), (d,) and (d, d).")
-    out = _core.elliptical_logpdf(float(alpha), location, shape.ravel(), x.reshape((-1, location.size)))
+    out = _core.elliptical_logpdf(real("alpha", alpha), location, shape.ravel(), x.reshape((-1, location.size)))
     return out.reshape(x.shape[:-1])[()]
 
 
@@ -233,9 +271,7 @@ def tail_index(x, batch=10):
     tail. "quantiles" (McCulloch's fit of a stable law), "hill" and "log_moment" are dicts with "alpha" and its "interval", or
     a sentence where the method cannot tell.
     """
-    if isinstance(batch, bool) or int(batch) != batch or batch < 1:
-        raise ValueError(f"batch is {batch!r}; it must be a whole number, 1 or more.")
-    x = array(x)
+    batch, x = whole("batch", batch, 1, 2**53), array(x)
     if x.ndim == 2:
-        return _core.tail_summary_rows(np.ascontiguousarray(x), int(batch))
-    return _core.tail_summary(np.ascontiguousarray(x, dtype=np.float64).ravel(), int(batch))
+        return _core.tail_summary_rows(np.ascontiguousarray(x), batch)
+    return _core.tail_summary(np.ascontiguousarray(x, dtype=np.float64).ravel(), batch)

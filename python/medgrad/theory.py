@@ -8,27 +8,16 @@ the median of n = 2r + 1 independent variables of density f and distribution fun
 and C_n = E M^2 of standard symmetric stable ones is all that the rates need to know of the noise. It is infinite where
 alpha (n + 1)/2 <= 2. What the bounds assume is printed by `medgrad theory` with the numbers, and stated in medgrad/theory.h.
 """
-import operator as _operator
 from typing import Any, Dict, Iterable, List, Optional
 
 from . import _core
+from ._arguments import one_of as _one_of
+from ._arguments import real as _real
+from ._arguments import whole
 
 
 def _whole(name: str, value: Any) -> int:
-    try:
-        number = _operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be a whole number.") from None
-    if not 0 <= number < 2**53:
-        raise ValueError(f"{name} is {number}; it must be a whole number below 2^53, and not negative.")
-    return number
-
-
-def _real(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r}; it must be a number.") from None
+    return whole(name, value, 0, 2**53)
 
 
 def C_n(alpha: float, n: int) -> float:
@@ -67,8 +56,7 @@ def rho_alpha(alpha: float, d: int) -> float:
 def median_moments(alpha: float, n: Iterable[int], beta: float = 0.0, form: str = "S0") -> List[Dict[str, float]]:
     """Moments of the median of n stable variables, for every odd n of a list: dicts with n, C_n = E M^2, E_abs = E|M|, mean and
     variance; infinite where they are."""
-    if form not in ("S0", "S1"):
-        raise ValueError(f"form is {form!r}; it must be S0 or S1.")
+    _one_of("form", form, ("S0", "S1"))
     return _core.median_moments(_real("alpha", alpha), _real("beta", beta), form, [_whole("n", one) for one in n])
 
 

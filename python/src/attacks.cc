@@ -50,7 +50,7 @@ void add_attacks(py::module_& m) {
   m.def("attack", [](const std::string& text, const py::dict& parameters, const py::array& x,
                      std::size_t f, const std::optional<std::string>& against, NonFinite non_finite,
                      unsigned threads, std::uint64_t round) {
-    const Named given = named(text, parameters);
+    const MethodText given = named(text, parameters);
     const Attack by = made_of(find_attack(given.name), given.parameters);
     std::optional<Rule> rule;
     if (against) rule = rule_told(*against, f);

@@ -1,7 +1,10 @@
+#include <fmt/core.h>
+
 #include <memory>
 #include <sstream>
 #include <variant>
 
+#include "medgrad/error.h"
 #include "medgrad/estimator.h"
 #include "parts.h"
 
@@ -55,13 +58,21 @@ class Estimator {
     visit([&]<class T>(OnlineEstimator<T>& e) { e.reset(vector_of<T>(m)); });
   }
   void set_tau(double tau) {
-    visit([&](auto& e) { e.set_tau(tau); });
+    visit([&](auto& e) {
+      if (tau_of(e.method()) == 0)
+        throw Error(fmt::format("{} has no tau that could be set.", describe(e.method())));
+      e.set_tau(tau);
+    });
   }
   [[nodiscard]] std::uint64_t steps() const {
     return visit([](auto& e) { return e.steps(); });
   }
-  [[nodiscard]] std::string description() const {
-    return visit([](auto& e) { return describe(e.method()); });
+  // What set_tau() sets, 0 where there is nothing, and its name.
+  [[nodiscard]] double tau() const {
+    return visit([](auto& e) { return tau_of(e.method()); });
+  }
+  [[nodiscard]] const char* tau_name() const {
+    return visit([](auto& e) { return is_automatic(e.method()) ? "theta" : "tau"; });
   }
   [[nodiscard]] py::bytes save() const {
     std::ostringstream out;
@@ -71,6 +82,8 @@ class Estimator {
   void load(const py::bytes& bytes) {
     std::istringstream in{std::string(bytes)};
     visit([&](auto& e) { e.load(in); });
+    if (in.peek() != std::istringstream::traits_type::eof())
+      throw Error("the saved state is damaged: something comes after its end.");
   }
   [[nodiscard]] py::dict info() const {
     py::dict dict;
@@ -107,7 +120,8 @@ void add_estimators(py::module_& m) {
       .def("load", &Estimator::load)
       .def_property_readonly("steps", &Estimator::steps)
       .def_property_readonly("info", &Estimator::info)
-      .def_property_readonly("description", &Estimator::description)
+      .def_property_readonly("tau", &Estimator::tau)
+      .def_property_readonly("tau_name", &Estimator::tau_name)
       .def_property_readonly(
           "estimate",
           [](const py::object& self) { return self.cast<Estimator&>().view(self, false); })

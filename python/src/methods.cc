@@ -1,6 +1,8 @@
 #include "medgrad/attack.h"
 #include "medgrad/noise.h"
 #include "medgrad/optimize.h"
+#include "medgrad/schedule.h"
+#include "medgrad/worker.h"
 #include "parts.h"
 
 namespace medgrad::python {
@@ -39,15 +41,24 @@ py::list list_of(std::span<const Entry<Made>> entries) {
 }  // namespace
 
 void add_methods(py::module_& m) {
+  // "vclip:tau=0.1" with keyword arguments, as a name and the texts of its parameters.
+  m.def("named", [](const std::string& given, const py::dict& parameters) {
+    const MethodText method = named(given, parameters);
+    py::dict texts;
+    for (const auto& [name, value] : method.parameters) texts[text(name)] = text(value);
+    return py::make_tuple(method.name, texts);
+  });
   m.def("methods", [] {
     py::dict dict;
     dict["distances"] = list_of(distances());
     dict["online"] = list_of(online_methods());
     dict["rules"] = list_of(sample_methods());
     dict["pre_aggregators"] = list_of(pre_aggregators());
+    dict["workers"] = list_of(worker_methods());
     dict["attacks"] = list_of(attacks());
     dict["noises"] = list_of(noises());
     dict["optimizers"] = list_of(optimizers());
+    dict["schedules"] = list_of(schedules());
     return dict;
   });
 }

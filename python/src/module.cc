@@ -1,4 +1,5 @@
 // medgrad._core: the core for Python. What users see is in medgrad/*.py.
+#include <fmt/core.h>
 #include <pybind11/stl.h>
 
 #include <atomic>
@@ -46,10 +47,13 @@ std::string checksum(const py::buffer& buffer, std::size_t at, std::size_t size)
 
 Threads::Threads(unsigned threads) {
   const unsigned wanted = effective(threads);
-  if (wanted < 2 || !shared->busy.try_lock()) return;
+  if (wanted < 2) return;
+  std::unique_lock busy(shared->busy, std::try_to_lock);
+  if (!busy.owns_lock()) return;
   if (shared->pool == nullptr || shared->pool->size() != wanted)
-    shared->pool = std::make_unique<ThreadPool>(wanted);
+    shared->pool = std::make_unique<ThreadPool>(wanted);  // where it fails, the next one may try
   pool_ = shared->pool.get();
+  busy.release();  // NOLINT: the destructor gives it back
 }
 
 Threads::~Threads() {
@@ -88,17 +92,17 @@ ParameterTexts texts_of(const py::dict& given) {
   return texts;
 }
 
-Named named(const std::string& text, const py::dict& parameters) {
-  const MethodText method = parse_method_text(text);
-  Named result{method.name, {}};
-  for (const auto& [key, value] : method.parameters)
-    result.parameters[py::str(key)] = py::str(value);
-  for (const auto& [key, value] : parameters) result.parameters[key] = value;
-  return result;
+MethodText named(const std::string& text, const py::dict& parameters) {
+  MethodText method = parse_method_text(text);
+  for (const auto& [name, value] : texts_of(parameters))
+    if (!method.parameters.emplace(name, value).second)
+      throw Error(
+          fmt::format("'{}' and the argument {} both give {}; give it once.", text, name, name));
+  return method;
 }
 
 OnlineMethod online_method(const std::string& text, const py::dict& parameters) {
-  const Named given = named(text, parameters);
+  const MethodText given = named(text, parameters);
   return made_of(find_online_method(given.name), given.parameters);
 }
 
@@ -125,6 +129,7 @@ PYBIND11_MODULE(_core, m) {
   add_attacks(m);
   add_estimators(m);
   add_steps(m);
+  add_kept(m);
   add_workers(m);
   add_distances(m);
   add_stable(m);

@@ -91,17 +91,16 @@ void forget_threads();
 [[nodiscard]] ParameterTexts texts_of(const py::dict& given);
 
 template <class Made>
-[[nodiscard]] Made made_of(const Entry<Made>& entry, const py::dict& given) {
-  return entry.make(read_parameters(entry.name, entry.parameters, texts_of(given)));
+[[nodiscard]] Made made_of(const Entry<Made>& entry, const ParameterTexts& given) {
+  return entry.make(read_parameters(entry.name, entry.parameters, given));
 }
 
-// A method as text, "vclip:tau=0.1", with keyword arguments that go before what the text says.
-struct Named {
-  std::string name;
-  py::dict parameters;
-};
-[[nodiscard]] Named named(const std::string& text, const py::dict& parameters);
+// A method as text, "vclip:tau=0.1", with keyword arguments. Error where both give the same.
+[[nodiscard]] MethodText named(const std::string& text, const py::dict& parameters);
 [[nodiscard]] OnlineMethod online_method(const std::string& text, const py::dict& parameters);
+
+// Error where a centre is given to a rule that has no use for one.
+void check_center(const Rule& rule, const py::object& center);
 
 // How an estimate was reached.
 [[nodiscard]] py::dict dict_of(const SampleInfo& info);
@@ -114,6 +113,7 @@ void add_rules(py::module_& m);
 void add_attacks(py::module_& m);
 void add_estimators(py::module_& m);
 void add_steps(py::module_& m);
+void add_kept(py::module_& m);
 void add_workers(py::module_& m);
 void add_distances(py::module_& m);
 void add_stable(py::module_& m);

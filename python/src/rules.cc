@@ -1,7 +1,10 @@
+#include <fmt/core.h>
 #include <pybind11/stl.h>
 
 #include <vector>
 
+#include "medgrad/error.h"
+#include "medgrad/pre_aggregators.h"
 #include "medgrad/sample.h"
 #include "parts.h"
 
@@ -19,6 +22,7 @@ struct Call {
 // The result, or the result and how it was reached.
 template <Real T>
 py::object run(const Rule& rule, const Rows<T>& rows, const Call& call) {
+  check_center(rule, call.center);
   py::array_t<T> out(static_cast<py::ssize_t>(rows.d()));
   SampleOptions<T> options;
   const Extras<T> extras(call.weights, call.center, options);
@@ -41,6 +45,14 @@ py::object run(const Rule& rule, const Rows<T>& rows, const Call& call) {
 
 }  // namespace
 
+void check_center(const Rule& rule, const py::object& center) {
+  if (!center.is_none() && !takes_center(rule))
+    throw Error(fmt::format(
+        "{} does not take center; only what clips does: clipped-mean, centered-clipping, clip and "
+        "arc.",
+        describe(rule)));
+}
+
 py::dict dict_of(const SampleInfo& info) {
   py::dict dict;
   dict["iterations"] = info.iterations;
@@ -58,7 +70,7 @@ void add_rules(py::module_& m) {
       .value("robust", NonFinite::robust);
   py::class_<Rule>(m, "Rule")
       .def(py::init([](const std::string& text, const py::dict& parameters) {
-        const Named given = named(text, parameters);
+        const MethodText given = named(text, parameters);
         return made_of(find_rule(given.name), given.parameters);
       }))
       .def("__repr__", [](const Rule& rule) { return describe(rule); });

@@ -160,13 +160,13 @@ void add_stable(py::module_& m) {
            })
       .def("rvs",
            [](const Stable& law, std::size_t size, std::uint64_t seed, std::uint64_t stream,
-              bool is_double, unsigned threads) -> py::array {
+              std::uint64_t first, bool is_double, unsigned threads) -> py::array {
              const auto draw = [&]<class T>(py::array_t<T> out) -> py::array {
                const std::span<T> to(out.mutable_data(), size);
                {
                  const py::gil_scoped_release released;
                  const Threads shared(threads);
-                 law.sample(to, seed, stream, 0, shared.pool());
+                 law.sample(to, seed, stream, first, shared.pool());
                }
                return out;
              };
@@ -192,10 +192,10 @@ void add_stable(py::module_& m) {
         std::pair<const char*, One>{"sf", &Stable::survival},
         std::pair<const char*, One>{"ppf", &Stable::quantile},
         std::pair<const char*, One>{"isf", &Stable::survival_quantile}}) {
-    stable.def(name,
-               [function = function](const Stable& law, const py::array& x, unsigned threads) {
-                 return mapped(x, threads, [&](double v) { return (law.*function)(v); });
-               });
+    stable.def(name, [function = function](const Stable& law, const py::array& x,
+                                           unsigned threads) {
+      return mapped(x, threads, [&](double v) { return std::isnan(v) ? v : (law.*function)(v); });
+    });
   }
   m.def("fit_stable", [](const py::array& x, const std::string& method, bool profile) {
     const StableFitOptions options{.method = fit_method(method), .profile = profile};

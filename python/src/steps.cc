@@ -294,7 +294,7 @@ void add_steps(py::module_& m) {
       }))
       // One of the registry's: adam, median-adam, cclip-adam.
       .def(py::init([](const std::string& text, const py::dict& parameters) {
-        const Named given = named(text, parameters);
+        const MethodText given = named(text, parameters);
         return std::get<AdaptiveGradient>(made_of(find_optimizer(given.name), given.parameters));
       }))
       .def_property_readonly("first", [](const AdaptiveGradient& a) { return Online{a.first}; })

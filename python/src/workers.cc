@@ -109,6 +109,7 @@ struct Call {
 template <Real T>
 py::dict run(Workers& workers, const Rule& rule, const py::array& mine, py::array& out,
              const Call& call) {
+  check_center(rule, call.center);
   dist::Options<T> options;
   options.topology = dist::topology_of(call.topology);
   options.server = call.server;

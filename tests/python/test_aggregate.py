@@ -1,4 +1,5 @@
 """medgrad.aggregate: the same bits as the command, any kind of array, sentences for mistakes."""
+import sys
 import threading
 
 import medgrad
@@ -69,6 +70,25 @@ def test_a_class_of_ones_own_and_dlpack():
     assert np.array_equal(medgrad.aggregate([Foreign(row) for row in x]), np.median(x, axis=0))
 
 
+def test_what_is_masked_is_missing():
+    x = np.ma.masked_greater(np.array([[1.0, 2.0], [3.0, 4.0], [1e9, 6.0]]), 1e8)
+    with pytest.raises(ValueError, match="row 3, column 1"):
+        medgrad.aggregate(x, "mean")
+    assert medgrad.aggregate(x, "mean", non_finite="robust").tolist() == [2, 4]
+    whole = np.ma.masked_equal(np.array([[1], [7], [3]]), 7)
+    assert medgrad.aggregate(whole, "mean", non_finite="robust").tolist() == [2]
+    assert np.isnan(medgrad.Stable(1.5).pdf(np.ma.masked_less(np.array([-1.0, 1.0]), 0))[0])
+
+
+def test_arrays_at_odd_addresses():
+    x = sample(9, 5000, np.float32)
+    odd = np.frombuffer(b"\0" + x.tobytes(), x.dtype, offset=1).reshape(x.shape)
+    assert not odd.flags.aligned
+    assert np.array_equal(medgrad.aggregate(odd, "geometric-median"), medgrad.aggregate(x, "geometric-median"))
+    assert np.array_equal(medgrad.aggregate(list(odd), "geometric-median"), medgrad.aggregate(x, "geometric-median"))
+    assert medgrad._arrays.array(odd).flags.aligned
+
+
 def test_info():
     x = sample()
     x[0, 3], x[1, 4] = np.nan, np.inf
@@ -115,6 +135,31 @@ def test_the_median_is_numpys_and_lies_between(x):
     assert (found >= x.min(axis=0)).all() and (found <= x.max(axis=0)).all()
     if len(x) % 2 == 1:
         assert np.array_equal(found, np.median(x, axis=0))
+
+
+def test_computing_releases_the_gil():
+    """A thread that waits for the GIL, which nobody is asked to give up, runs while another computes."""
+    x = sample(31, 100_000)
+    start, ran = threading.Lock(), []
+    start.acquire()
+
+    def wait():
+        with start:
+            ran.append(True)
+
+    other, before = threading.Thread(target=wait), sys.getswitchinterval()
+    other.start()
+    sys.setswitchinterval(1000)
+    try:
+        start.release()
+        for _ in range(100):  # it is up to the machine when a thread wakes up
+            if not ran:
+                medgrad.aggregate(x, "geometric-median", threads=1)
+        during = bool(ran)
+    finally:
+        sys.setswitchinterval(before)
+        other.join()
+    assert during
 
 
 def test_threads_give_the_same_bits():

@@ -40,7 +40,7 @@ def test_formulas_and_shapes():
 
 
 @pytest.mark.parametrize("arguments, sentence", [
-    (dict(name="sign-flop", f=1), "Did you mean 'sign-flip'"), (dict(name="alie", f=-1), "f is -1; it must be at least 0"),
+    (dict(name="sign-flop", f=1), "Did you mean 'sign-flip'"), (dict(name="alie", f=-1), "f is -1; it must be a whole number, 0 or more."),
     (dict(name="alie", f=1, strength="much"), "strength is 'much'; it must be a number or optimal"),
     (dict(name="alie", f=1, strength="optimal"), "takes a rule to be found against"),
     (dict(name="alie", f=9, strength="optimal", against="krum"), "f is 9; with 18 rows it must be at most 7"),

@@ -2,6 +2,8 @@
 import copy
 import multiprocessing
 import pickle
+import subprocess
+import sys
 
 import medgrad
 import numpy as np
@@ -88,6 +90,84 @@ def test_goes_on_bit_for_bit(how):
     else:
         found = _continue(pickle.loads(pickle.dumps(half)) if how == "pickle" else copy.deepcopy(half))
     assert np.array_equal(found, whole.estimate)
+
+
+def test_a_state_goes_on_in_a_fresh_process(tmp_path):
+    whole, half = medgrad.Estimator("cclip", tau="auto", average=True), medgrad.Estimator("cclip", tau="auto", average=True)
+    for i, g in enumerate(stream()):
+        whole.update(g)
+        if i < 25:
+            half.update(g)
+    (tmp_path / "state").write_bytes(pickle.dumps(half.state_dict()))
+    np.save(tmp_path / "x.npy", stream()[25:])
+    script = """if True:
+        import pickle, sys
+        import medgrad, numpy as np
+        folder = sys.argv[1]
+        tracker = medgrad.Estimator("cclip", tau="auto", average=True)
+        tracker.load_state_dict(pickle.loads(open(folder + "/state", "rb").read()))
+        for g in np.load(folder + "/x.npy"):
+            tracker.update(g)
+        np.save(folder + "/out.npy", np.stack([tracker.estimate, tracker.average]))
+    """
+    subprocess.run([sys.executable, "-B", "-c", script, str(tmp_path)], check=True)
+    assert np.array_equal(np.load(tmp_path / "out.npy"), np.stack([whole.estimate, whole.average]))
+
+
+def test_tau_may_be_set():
+    g = 100 * np.ones(4)
+    early, late, text = medgrad.Estimator("vclip", tau=3), medgrad.Estimator("vclip", tau=3), medgrad.Estimator("vclip:tau=3")
+    early.set_tau(0.25)
+    for tracker in (late, text):
+        tracker.reset(np.zeros(4))
+        tracker.set_tau(0.25)
+    for tracker in (early, late, text):
+        assert np.array_equal(tracker.update(g), medgrad.Estimator("vclip", tau=0.25).update(g)), tracker
+        assert repr(tracker) == "Estimator('vclip:tau=0.25', steps=1)"
+        assert np.allclose(copy.deepcopy(tracker).update(g), 2 * 0.25 / 2)  # two steps of length tau along (1, 1, 1, 1)/2
+    unborn = pickle.loads(pickle.dumps(medgrad.Estimator("vclip", tau=3)))
+    unborn.set_tau(0.25)
+    assert repr(pickle.loads(pickle.dumps(unborn))) == "Estimator('vclip:tau=0.25', steps=0)"
+    # theta, where tau is auto.
+    auto, other = medgrad.Estimator("vclip:tau=auto"), medgrad.Estimator("vclip", tau="auto", theta=0.5)
+    auto.set_tau(0.5)
+    for x in stream()[:5]:
+        assert np.array_equal(auto.update(x), other.update(x))
+
+
+@pytest.mark.parametrize("dimension", [None, 4])
+def test_a_wrong_tau_changes_nothing(dimension):
+    tracker = medgrad.Estimator("vclip", dimension, tau=0.5)
+    with pytest.raises(ValueError, match="tau is -1; it must satisfy 0 < tau < inf"):
+        tracker.set_tau(-1)
+    assert repr(tracker) == "Estimator('vclip:tau=0.5', steps=0)"
+    copy.deepcopy(tracker).update(np.ones(4))
+    none = medgrad.Estimator("clipped-mean", dimension)
+    with pytest.raises(ValueError, match="clipped-mean .*has no tau"):
+        none.set_tau(0.1)
+    none.update(np.ones(4))
+
+
+def test_states_that_are_none():
+    tracker = medgrad.Estimator("vclip", tau=0.5)
+    tracker.update(np.ones(3))
+    good = tracker.state_dict()
+    for wrong in ({}, None, 5, {**good, "state": 5}, {**good, "shape": -3}, {**good, "dtype": "int8"}):
+        with pytest.raises(ValueError, match=r"it must be what state_dict\(\) gave"):
+            medgrad.Estimator("vclip").load_state_dict(wrong)
+    for state, sentence in (({**good, "state": good["state"] + b"x"}, "something comes after its end"),
+                            ({**good, "state": good["state"][:-3]}, "truncated"), ({**good, "shape": (5,)}, "3 components")):
+        with pytest.raises(ValueError, match=sentence):
+            tracker.load_state_dict(state)
+    with pytest.raises(ValueError, match=r"of vectors of the shape \(3,\); the estimator was made for \(4,\)"):
+        medgrad.Estimator("vclip", 4).load_state_dict(good)
+    with pytest.raises(ValueError, match="of the type float64; the estimator was made for float32"):
+        medgrad.Estimator("vclip", dtype=np.float32).load_state_dict(good)
+    assert tracker.steps == 1 and (tracker.estimate > 0).all()
+    fixed = medgrad.Estimator("vclip", 3)
+    fixed.load_state_dict(good)
+    fixed.load_state_dict(medgrad.Estimator("vclip").state_dict())  # of one that has seen nothing
+    assert fixed.steps == 0 and (fixed.estimate == 0).all()
 
 
 def test_another_methods_state_is_refused():

@@ -185,6 +185,18 @@ TEST(OddTensors, SparseGradientsAreRefused) {
             std::string::npos);
 }
 
+// Their imaginary part would be lost.
+TEST(OddTensors, ComplexParametersAreRefused) {
+  const Tensor w = at::ones({2}, at::kComplexFloat).set_requires_grad(true);
+  w.mutable_grad() = at::full({2}, c10::complex<float>(1, 2), at::kComplexFloat);
+  MedianSGD optimizer(std::vector<Tensor>{at::ones({3}).set_requires_grad(true), w}, 0.1);
+  EXPECT_NE(message_of([&] {
+              optimizer.step();
+            }).find("parameter 2 of group 1 has the type ComplexFloat; it must be of real numbers"),
+            std::string::npos);
+  EXPECT_TRUE(at::equal(w.detach(), at::ones({2}, at::kComplexFloat)));
+}
+
 TEST(OddTensors, OptionsOfAnotherOptimiserAreRefused) {
   std::vector<Tensor> params = parameters(at::kDouble);
   MedianSGD optimizer(params, 0.1);

@@ -76,8 +76,12 @@ class Unit:
             for name in names:
                 if name not in slot.state:
                     slot.state[name] = zeros_for(slot.w)
-                if slot.state[name].shape != slot.w.shape:
-                    raise ValueError("a parameter has changed its shape since the last step.")
+                memory = slot.state[name]
+                if not isinstance(memory, torch.Tensor) or not memory.is_floating_point():
+                    raise TypeError(f"{name} of a parameter is not a tensor of real numbers; it must be one.")
+                if memory.shape != slot.w.shape:
+                    raise ValueError(f"a parameter of the shape {tuple(slot.w.shape)} has {name} of the shape "
+                                     f"{tuple(memory.shape)}: one of them has changed its shape since the last step.")
         if first.dtype not in (torch.float32, torch.float64):
             return
         core = _core.Unit(torch.Tensor, first.dtype, first.dtype == torch.float64)
@@ -88,7 +92,7 @@ class Unit:
                 return
             core.add(w, None if w.is_contiguous() else w.stride(), memory[0].data_ptr(),
                      memory[1].data_ptr() if with_v else 0, slot.group)
-            self.kept += [w.detach(), *memory]
+            self.kept += [x.detach() for x in (w, *memory)]
         self.core = core
 
     def lay_out_gradients(self):
@@ -106,6 +110,7 @@ class Engine:
         self.names = {}
         self._units = None
         self._shape = None
+        self._kept = None
         self._without = []
 
     def name_of(self, slot):
@@ -118,10 +123,18 @@ class Engine:
 
     # ---- Units ----
 
+    def check(self, k, params):
+        """Can the parameters of group k + 1 be tracked?"""
+        for i, w in enumerate(params):
+            if not w.is_floating_point():
+                raise TypeError(f"{self.name_of(Slot(w, None, None, k, i))} has the type {w.dtype}; it must be of real numbers "
+                                "(of complex ones: torch.view_as_real).")
+
     def _plan(self, groups, settings, state):
         units, together = [], None
         self._without = []
         for k, (group, setting) in enumerate(zip(groups, settings)):
+            self.check(k, group["params"])
             mine = together if setting.scope == "global" else None
             for i, w in enumerate(group["params"]):
                 if w.grad is None:
@@ -150,11 +163,12 @@ class Engine:
 
     def units(self, groups, settings, state):
         """As they were in the last step, if nothing has changed; the gradients are located."""
-        shape = [(setting.scope, setting.adaptive is None, len(group["params"]))
-                 for setting, group in zip(settings, groups)]
+        shape = [(setting.scope, setting.adaptive is None) for setting in settings]
+        params = [group["params"] for group in groups]
         if len(settings) > 1:
             self._check_together(settings)
-        if self._units is not None and shape == self._shape and all(w.grad is None for w in self._without):
+        if self._units is not None and shape == self._shape and self._kept.same(params, state) and \
+                all(w.grad is None for w in self._without):
             if all(unit.core is not None and unit.core.locate() for unit in self._units):
                 for unit in self._units:
                     for slot in unit.slots if len(settings) > 1 or unit.slots[0].settings is not settings[0] else ():
@@ -162,6 +176,7 @@ class Engine:
                 return self._units
         self._units = self._plan(groups, settings, state)
         self._shape = shape
+        self._kept = _core.Kept(params, state)
         for unit in self._units:
             if unit.core is not None and not unit.core.locate():
                 unit.lay_out_gradients()

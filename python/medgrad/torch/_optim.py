@@ -40,15 +40,15 @@ class TrackingOptimizer(torch.optim.Optimizer):
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
         super().add_param_group(param_group)
-        try:
-            self._settings_of(len(self._settings) + 1, self.param_groups[-1])  # wrong values are told at once
+        group = self.param_groups[-1]
+        self._engine.names.update((id(w), name) for w, name in zip(group["params"], group.get("param_names") or ()))
+        try:  # wrong values are told at once
+            self._settings_of(len(self._settings) + 1, group)
+            self._engine.check(len(self.param_groups) - 1, group["params"])
         except Exception:
             self.param_groups.pop()
             raise
         self._engine.forget()
-        names = self.param_groups[-1].get("param_names")
-        if names is not None:
-            self._engine.names.update((id(w), name) for w, name in zip(self.param_groups[-1]["params"], names))
 
     # ---- Steps ----
 

@@ -3,6 +3,7 @@ from typing import Any, Callable, Dict, Optional
 
 import torch
 
+from .. import _core
 from ._engine import Engine
 from ._optim import MedianSGD
 from ._settings import COMMON, Settings, online_of
@@ -26,6 +27,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
         self._filtered = None
         self._settings = None
         self._settings_now()
+        self._groups()
 
     def __getattr__(self, name):
         if name == "optimizer":  # while it is being unpickled
@@ -68,10 +70,12 @@ class FilteredOptimizer(torch.optim.Optimizer):
         return self._settings
 
     def _groups(self):
-        shape = [len(group["params"]) for group in self.param_groups]
-        if self._filtered is None or self._filtered[0] != shape:
-            self._filtered = shape, [{"params": [w for w in group["params"] if not self._exclude(w)]}
-                                     for group in self.param_groups]
+        """Those that are filtered, by group; the same lists for as long as the groups have the same parameters."""
+        params = [group["params"] for group in self.param_groups]
+        if self._filtered is None or not self._filtered[0].same(params, {}):
+            self._filtered = _core.Kept(params, {}), [{"params": [w for w in group if not self._exclude(w)]} for group in params]
+            for k, group in enumerate(self._filtered[1]):
+                self._engine.check(k, group["params"])
         return self._filtered[1]
 
     @torch.no_grad()

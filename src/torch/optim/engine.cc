@@ -191,6 +191,10 @@ std::vector<Unit> Engine::units(const ParamGroups& groups, bool with_undefined) 
       Slot slot{w, g};
       slot.group = k;
       slot.index = i;
+      if (!w.is_floating_point())
+        throw Error(fmt::format(
+            "{} has the type {}; it must be of real numbers (of complex ones: view_as_real).",
+            name_of(slot), c10::toString(w.scalar_type())));
       if (g.defined() && g.is_sparse())
         throw Error(
             fmt::format("{} has a sparse gradient, for which a median of all components makes no "
