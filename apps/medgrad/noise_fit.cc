@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ std::vector<std::pair<std::string, const Peaks*>> tails_of(const TailSummary& su
   }
   if (summary.directions) add("directions", summary.directions->both);
   add("norms", summary.norms);
+  add("scaled-norms", summary.scaled_norms);
   return tails;
 }
 
@@ -116,28 +118,26 @@ std::string as_json(const NoiseFit& found) {
   if (found.sample > 0) json["sample"] = found.sample;
   json["nan"] = found.nan;
   json["inf"] = found.inf;
-  if (summary.judged) {
-    const TailVerdict& v = *summary.judged;
-    const Efficiency& e = v.efficiency;
-    json["infinite_variance"] = name(v.infinite_variance);
-    json["stable_fits"] = v.stable_fits();
-    json["p_value"] = v.stable ? json_number(v.stable->p_value) : Json(nullptr);
-    json["advice"] = name(v.advice);
-    json["bias"] = json_number(e.bias);
-    json["skewed"] = e.skewed;
-    json["batch"] = e.batch;
-    if (e.compared != e.batch) json["compared"] = e.compared;
-    json["mean_squared_errors"] = {{"mean", json_number(e.mean)},
-                                   {"median", json_number(e.median)},
-                                   {"huber", json_number(e.huber)}};
-    json["spread"] = json_number(e.spread);
-  } else {
-    // Too little to judge by: nothing is claimed.
-    json["infinite_variance"] = "unclear";
-    json["stable_fits"] = false;
-    json["p_value"] = json["bias"] = nullptr;
-    json["advice"] = "unclear";
+  const TailVerdict v = summary.judged.value_or(TailVerdict{});
+  const Efficiency& e = v.efficiency;
+  const auto known = [&](double value) {
+    return e.spread > 0 ? json_number(value) : Json(nullptr);
+  };
+  json["infinite_variance"] = name(v.infinite_variance);
+  json["stable_fits"] = v.stable_fits();
+  json["p_value"] = v.stable ? json_number(v.stable->p_value) : Json(nullptr);
+  json["advice"] = name(v.advice);
+  json["bias"] = known(e.bias);
+  json["skewed"] = e.skewed;
+  json["batch"] = e.batch;
+  if (e.compared != e.batch) json["compared"] = e.compared;
+  json["mean_squared_errors"] = {
+      {"mean", known(e.mean)}, {"median", known(e.median)}, {"huber", known(e.huber)}};
+  if (!std::isnan(e.geometric)) {
+    json["mean_squared_errors"]["geometric_median"] = known(e.geometric);
+    json["better_median"] = e.geometric < e.median ? "geometric" : "componentwise";
   }
+  json["spread"] = known(e.spread);
   return json.dump(2) + "\n";
 }
 

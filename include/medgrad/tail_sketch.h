@@ -54,7 +54,9 @@ class TailSketch {
   std::uint64_t limit_ = ~std::uint64_t{0};
   std::vector<double> largest_, smallest_;  // of -x
   double large_ = 0, small_ = 0;            // what a number has to exceed, once there are enough
-  double mean_ = 0, squares_ = 0;           // of the finite ones
+  double mean_ = 0, squares_ = 0;           // of the finite ones, times
+  double scale_ = 1;                        // this
+  double beyond_ = 0;                       // the sum of the others
 };
 
 }  // namespace medgrad

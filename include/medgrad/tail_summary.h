@@ -24,14 +24,18 @@ struct TailSummary {
   // The three answers; of rows, about their components, where the variance is infinite if it is so
   // for components, along random directions or for norms, and finite if it is so for all of them.
   std::optional<TailVerdict> judged;
-  // Of rows only: along 16 random directions, and of the norms (60 rows and more).
+  // Of rows only: along 16 random directions, of the norms, and of the norms of rows whose
+  // components are divided by their scales (60 rows and more).
   std::optional<TailVerdict> directions;
-  std::optional<Peaks> norms;
+  std::optional<Peaks> norms, scaled_norms;
 
   // Could any of them tell?
-  [[nodiscard]] bool told() const { return quantiles || hill || log_moment; }
-  // The sentence of the verdict; where there is none, what the first of log-moment, quantiles and
-  // hill says.
+  [[nodiscard]] bool told() const {
+    const bool answered = judged && (judged->efficiency.spread > 0 || judged->infinite > 0);
+    return quantiles || hill || log_moment || answered;
+  }
+  // The sentence of the verdict; where none was asked for, what the first of log-moment, quantiles
+  // and hill says.
   [[nodiscard]] std::string verdict() const;
 };
 

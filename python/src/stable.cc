@@ -101,33 +101,39 @@ py::dict dict_of(const TailSummary& summary) {
   put("quantiles", summary.quantiles, summary.quantiles_error);
   put("hill", summary.hill, summary.hill_error);
   put("log_moment", summary.log_moment, summary.log_moment_error);
-  if (summary.judged) {
-    const TailVerdict& v = *summary.judged;
-    const Efficiency& e = v.efficiency;
-    dict["tail_index"] = v.index;
-    dict["interval"] = tuple_of(v.index_interval);
-    dict["infinite_variance"] = std::string(name(v.infinite_variance));
-    dict["stable_fits"] = v.stable_fits();
-    dict["p_value"] = v.stable ? py::object(py::float_(v.stable->p_value)) : py::none();
-    dict["advice"] = std::string(name(v.advice));
-    dict["bias"] = e.bias;
-    dict["skewed"] = e.skewed;
-    py::dict errors;
-    errors["mean"] = e.mean;
-    errors["median"] = e.median;
-    errors["huber"] = e.huber;
-    dict["mean_squared_errors"] = errors;
-    py::dict tails;
-    const auto tail = [&](const char* which, const std::optional<Peaks>& peaks) {
-      if (peaks) tails[which] = dict_of(*peaks);
-    };
-    tail("left", v.left);
-    tail("right", v.right);
-    tail("both", v.both);
-    if (summary.directions) tail("directions", summary.directions->both);
-    tail("norms", summary.norms);
-    dict["tails"] = tails;
+  const TailVerdict v = summary.judged.value_or(TailVerdict{});
+  const Efficiency& e = v.efficiency;
+  const auto known = [&](double value) {
+    return e.spread > 0 ? value : std::numeric_limits<double>::quiet_NaN();
+  };
+  dict["tail_index"] = summary.judged ? v.index : known(0);
+  dict["interval"] = tuple_of(summary.judged ? v.index_interval : Interval{0, Peaks::kInfinite});
+  dict["infinite_variance"] = std::string(name(v.infinite_variance));
+  dict["stable_fits"] = v.stable_fits();
+  dict["p_value"] = v.stable ? py::object(py::float_(v.stable->p_value)) : py::none();
+  dict["advice"] = std::string(name(v.advice));
+  dict["bias"] = known(e.bias);
+  dict["skewed"] = e.skewed;
+  py::dict errors;
+  errors["mean"] = known(e.mean);
+  errors["median"] = known(e.median);
+  errors["huber"] = known(e.huber);
+  if (!std::isnan(e.geometric)) {
+    errors["geometric_median"] = e.geometric;
+    dict["better_median"] = e.geometric < e.median ? "geometric" : "componentwise";
   }
+  dict["mean_squared_errors"] = errors;
+  py::dict tails;
+  const auto tail = [&](const char* which, const std::optional<Peaks>& peaks) {
+    if (peaks) tails[which] = dict_of(*peaks);
+  };
+  tail("left", v.left);
+  tail("right", v.right);
+  tail("both", v.both);
+  if (summary.directions) tail("directions", summary.directions->both);
+  tail("norms", summary.norms);
+  tail("scaled_norms", summary.scaled_norms);
+  dict["tails"] = tails;
   dict["verdict"] = summary.verdict();
   return dict;
 }

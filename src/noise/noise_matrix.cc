@@ -10,15 +10,36 @@
 namespace medgrad::noise {
 namespace {
 
-// How many of the numbers are the one that is there most often. Reorders them.
-std::size_t largest_tie(std::vector<double>& numbers) {
+// The number that is there most often, and how often. Reorders them.
+struct Tie {
+  double value = 0;
+  std::size_t count = 0;
+};
+Tie largest_tie(std::vector<double>& numbers) {
   std::sort(numbers.begin(), numbers.end());
-  std::size_t largest = 0, run = 0;
+  Tie largest;
+  std::size_t run = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     run = i > 0 && numbers[i] == numbers[i - 1] ? run + 1 : 1;
-    largest = std::max(largest, run);
+    if (run > largest.count) largest = {numbers[i], run};
   }
   return largest;
+}
+
+// The median absolute value of a column, 0 where it has none; of one that stands still (see
+// standardise_columns) only if `still`, and that of what moves.
+double scale_of(std::vector<double> column, bool still) {
+  constexpr double kStill = 0.2;
+  if (column.empty()) return 0;
+  const Tie tie = largest_tie(column);
+  const bool moves =
+      tie.count < 3 || static_cast<double>(tie.count) < kStill * static_cast<double>(column.size());
+  if (moves == still) return 0;
+  if (still) std::erase(column, tie.value);
+  if (column.size() < 2) return 0;
+  for (double& v : column) v = std::fabs(v);
+  const double scale = median(std::move(column));
+  return std::isfinite(scale) ? scale : 0;
 }
 
 }  // namespace
@@ -51,23 +72,38 @@ void subtract_pairs(NoiseMatrix& noise) {
 }
 
 void standardise_columns(NoiseMatrix& noise) {
-  constexpr double kStill = 0.2;
-  std::vector<double> column;
-  for (std::size_t j = 0; j < noise.width; ++j) {
-    column.clear();
-    for (std::size_t i = 0; i < noise.n; ++i)
-      if (!std::isnan(noise.at(i, j))) column.push_back(noise.at(i, j));
-    const auto count = static_cast<double>(column.size());
-    const std::size_t tie = largest_tie(column);
-    const bool moves = tie < 3 || static_cast<double>(tie) < kStill * count;
-    for (double& v : column) v = std::fabs(v);
-    const double scale = column.empty() ? 0 : median(column);
-    const bool usable = moves && scale > 0 && std::isfinite(scale);
-    for (std::size_t i = 0; i < noise.n; ++i) {
+  std::vector<double> scales(noise.width), column;
+  bool any = false;
+  for (const bool still : {false, true}) {
+    for (std::size_t j = 0; j < noise.width; ++j) {
+      column.clear();
+      for (std::size_t i = 0; i < noise.n; ++i)
+        if (!std::isnan(noise.at(i, j))) column.push_back(noise.at(i, j));
+      scales[j] = scale_of(column, still);
+      any = any || scales[j] > 0;
+    }
+    if (any) break;
+  }
+  for (std::size_t i = 0; i < noise.n; ++i) {
+    for (std::size_t j = 0; j < noise.width; ++j) {
       double& v = noise.at(i, j);
-      v = usable ? v / scale : std::numeric_limits<double>::quiet_NaN();
+      v = scales[j] > 0 ? v / scales[j] : std::numeric_limits<double>::quiet_NaN();
     }
   }
+}
+
+std::vector<double> norms_of(const NoiseMatrix& noise) {
+  std::vector<double> norms(noise.n), row;
+  for (std::size_t i = 0; i < noise.n; ++i) {
+    const std::span<const double> all =
+        std::span(noise.values).subspan(i * noise.width, noise.width);
+    row.assign(all.begin(), all.end());
+    std::erase_if(row, [](double v) { return std::isnan(v); });
+    const bool infinite =
+        std::any_of(row.begin(), row.end(), [](double v) { return std::isinf(v); });
+    norms[i] = infinite ? kInfinity : L2{}.value(std::span<const double>(row));
+  }
+  return norms;
 }
 
 NoiseMatrix project(const NoiseMatrix& noise, std::size_t count) {

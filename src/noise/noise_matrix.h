@@ -38,8 +38,12 @@ void subtract_pairs(NoiseMatrix& noise);
 // Each coordinate over its median absolute value. A coordinate that often stands still, as the
 // gradient of a word's embedding does where the word does not occur, has no scale: its median would
 // be that of standing still, and all the rest look enormous beside it. Where a fifth of its entries
-// or more are the same number (0, or minus the centre), it is left out as missing.
+// or more are the same number (0, or minus the centre), it is left out as missing. Where all of
+// them are like that, the scale of each is that of the entries that are not that number.
 void standardise_columns(NoiseMatrix& noise);
+
+// |row|_2 without what is missing.
+[[nodiscard]] std::vector<double> norms_of(const NoiseMatrix& noise);
 
 // Projections of the rows on `count` random directions, the same whenever the width is the same.
 [[nodiscard]] NoiseMatrix project(const NoiseMatrix& noise, std::size_t count);

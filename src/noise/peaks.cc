@@ -17,7 +17,6 @@ namespace noise {
 namespace {
 
 constexpr std::size_t kFewestExcesses = 25;
-constexpr std::size_t kFewestForPeaks = 60;
 constexpr double kFirstOfBoth = 0.6, kFirstOfOne = 0.45, kNext = 0.75;  // of n; of the k before
 constexpr double kRejects = 0.1;
 constexpr double kFarShare = 0.05, kFarthestShare = 0.02;

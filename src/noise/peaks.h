@@ -15,6 +15,7 @@ namespace medgrad::noise {
 }
 
 inline constexpr std::size_t kMostExcesses = 10000;
+inline constexpr std::size_t kFewestForPeaks = 60;
 
 // Of entries that are centred already. Where there is a `total`, they are the farthest of so many:
 // more than kMostExcesses on either side.

@@ -125,12 +125,12 @@ StableScores StableScore::operator()(double x) const {
   s.beta = derivative(beta_, y, log_f);
   s.location = -s.x;
   s.scale = -(1 + y * by_y) / p.scale;
-  if (p.form == StableForm::S0 || p.beta == 0 || p.alpha == 2) return s;
+  if (p.form == StableForm::S0 || p.alpha == 2) return s;
   // In S1 the location of S0 is location + scale beta tan(pi alpha/2), or at alpha = 1 location +
   // scale beta (2/pi) log(scale).
   if (p.alpha == 1) {
     const double log_scale = std::log(p.scale);
-    s.alpha = kNaN;
+    if (p.beta != 0) s.alpha = kNaN;
     s.beta += s.location * p.scale * 2 / kPi * log_scale;
     s.scale += s.location * p.beta * 2 / kPi * (log_scale + 1);
     return s;

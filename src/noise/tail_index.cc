@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "medgrad/error.h"
 #include "noise/tail_parts.h"
@@ -73,6 +75,36 @@ void centre(std::vector<double>& x, Centre how) {
     throw Error("half of the sample or more is infinite; it cannot be centred.");
   }
   for (double& v : x) v -= middle;
+}
+
+void spread_ties(std::vector<double>& x) {
+  // The first of them show whether there are heaps at all.
+  constexpr std::size_t kLookedAt = 1000;
+  std::vector<double> some(x.begin(),
+                           x.begin() + static_cast<std::ptrdiff_t>(std::min(x.size(), kLookedAt)));
+  std::sort(some.begin(), some.end());
+  if (std::adjacent_find(some.begin(), some.end()) == some.end()) return;
+  std::vector<std::size_t> order(x.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return x[a] < x[b]; });
+  double step = std::numeric_limits<double>::infinity();
+  std::size_t largest = 0, alone = 0;  // of the heaps; numbers of which there is one
+  for (std::size_t first = 0, last = 0; first < x.size(); first = last) {
+    while (last < x.size() && x[order[last]] == x[order[first]]) ++last;
+    largest = std::max(largest, last - first);
+    alone += last - first == 1 ? 1 : 0;
+    if (last == x.size()) break;
+    step = std::min(step, x[order[last]] - x[order[first]]);
+  }
+  // Beside a number that is there very often, is all the rest different?
+  if (!std::isfinite(step) || 2 * alone > x.size() - largest) return;
+  for (std::size_t first = 0, last = 0; first < x.size(); first = last) {
+    const double value = x[order[first]];
+    while (last < x.size() && x[order[last]] == value) ++last;
+    const auto count = static_cast<double>(last - first);
+    for (std::size_t i = first; i < last; ++i)
+      x[order[i]] += step * ((static_cast<double>(i - first) + 0.5) / count - 0.5);
+  }
 }
 
 std::string brief(double x) {

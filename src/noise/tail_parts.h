@@ -32,6 +32,11 @@ struct Cleaned {
 // infinities of one sign say nothing and are left out. The mean is that of the finite entries.
 void centre(std::vector<double>& x, Centre how);
 
+// Numbers that were rounded lie in heaps, which no continuous law has: those of one heap are spread
+// evenly over the smallest distance between two heaps. One heap by itself, of what stands still, is
+// left as it is.
+void spread_ties(std::vector<double>& x);
+
 [[nodiscard]] double finite_mean(std::span<const double> x);  // 0 where nothing is finite
 [[nodiscard]] double median(std::vector<double> x);           // midpoint for even n; x is not empty
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/tail_summary.h"
+#include "noise/efficiency.h"
 #include "noise/judge.h"
 #include "noise/noise_matrix.h"
 #include "noise/peaks.h"
@@ -31,7 +32,8 @@ void attempt(std::optional<Result>& result, std::string& error, Estimate estimat
 
 TailSummary checked(TailSummary s) {
   if (!s.told()) {
-    throw Error(!s.quantiles_error.empty() ? s.quantiles_error : s.hill_error);
+    throw Error("the tails of this sample cannot be told: " +
+                (!s.quantiles_error.empty() ? s.quantiles_error : s.hill_error));
   }
   return s;
 }
@@ -51,15 +53,8 @@ std::vector<double> norms(const Rows<T>& rows, std::span<const double> centre,
     } else if (centre.empty() && options.centre != Centre::none) {
       centre_columns(noise, options.centre);
     }
-    for (std::size_t i = 0; i < noise.n; ++i) {
-      for (std::size_t j = 0; j < width; ++j) {
-        if (std::isnan(noise.at(i, j))) noise.at(i, j) = 0;
-      }
-      const std::span<const double> row(&noise.at(i, 0), width);
-      const bool infinite =
-          std::any_of(row.begin(), row.end(), [](double v) { return std::isinf(v); });
-      result[i] = std::hypot(result[i], infinite ? kInfinity : L2{}.value(row));
-    }
+    const std::vector<double> part = noise::norms_of(noise);
+    for (std::size_t i = 0; i < noise.n; ++i) result[i] = std::hypot(result[i], part[i]);
   }
   return result;
 }
@@ -104,9 +99,24 @@ TailIndex log_moment_rows(NoiseMatrix& noise) {
   return t;
 }
 
+// Is alpha of one component that of all? P(it is so far off or farther), by both intervals.
+double p_of_alpha(const StableFit& one, const StableFit& all) {
+  const double off = one.parameters.alpha - all.parameters.alpha;
+  const auto side = [&](const StableFit& fit, bool up) {
+    return up ? fit.alpha.high - fit.parameters.alpha : fit.parameters.alpha - fit.alpha.low;
+  };
+  // At the end of its range an estimate has no way to go: then the other side says how far.
+  const auto half = [&](const StableFit& fit, bool up) {
+    return side(fit, up) > 0 ? side(fit, up) : side(fit, !up);
+  };
+  const double width = std::hypot(half(one, off < 0), half(all, off > 0));
+  return width > 0 ? std::erfc(std::fabs(off) / width * noise::kZ95 / std::sqrt(2.0)) : 1;
+}
+
 // Is a stable law a fair description of the components? Entries of one row depend on each other, so
 // some components are tested one by one, and the smallest p-value times their number counts. The
-// law is the one of all entries by quantiles.
+// law is the one of all entries by quantiles: a component whose own alpha is another one speaks
+// against it, too.
 std::optional<StableTest> component_test(const NoiseMatrix& noise,
                                          const std::optional<StableFit>& fit) {
   constexpr std::size_t kTested = 8;
@@ -122,8 +132,9 @@ std::optional<StableTest> component_test(const NoiseMatrix& noise,
     try {
       const StableTest test = test_stable(column);
       ++tested;
-      if (test.p_value > worst.p_value) continue;
-      worst.p_value = test.p_value;
+      const double p = std::min(test.p_value, p_of_alpha(test.fit, *fit));
+      if (p > worst.p_value) continue;
+      worst.p_value = p;
       worst.distance = test.distance;
       worst.degrees = test.degrees;
     } catch (const Error&) {  // a component that stands still
@@ -142,32 +153,52 @@ TailVerdict along_directions(const NoiseMatrix& noise, const VerdictOptions& opt
   return noise::judge_grouped(projections.values, kDirections, std::nullopt, options);
 }
 
-// Infinite anywhere is infinite; finite is what is finite everywhere.
-void combine(TailSummary& s) {
-  if (!s.judged) return;
-  const auto merge = [&](Answer other) {
-    Answer& all = s.judged->infinite_variance;
-    if (other == Answer::yes || (other == Answer::unclear && all == Answer::no)) all = other;
-  };
-  if (s.directions) merge(s.directions->infinite_variance);
-  if (s.norms) merge(noise::infinite_variance(*s.norms));
+template <Real T>
+std::size_t count_infinite(const Rows<T>& rows) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < rows.n(); ++i) {
+    for (std::size_t j = 0; j < rows.d(); ++j) count += std::isinf(rows.row(i)[j]) ? 1 : 0;
+  }
+  return count;
 }
 
-// The verdict on components (`noise`, standardised), on directions (of `around`, which is not) and
-// norms.
+// What can be said of rows where nothing can be compared.
+TailVerdict unjudged(std::size_t n, std::size_t width) {
+  TailVerdict v;
+  v.n = n;
+  v.width = width;
+  return v;
+}
+
+// The verdict on components (`noise`, standardised; nothing where there are too few rows), on
+// directions (of `around`, which is not) and norms.
 template <Real T>
 void judge(TailSummary& s, const Rows<T>& rows, std::span<const double> centre,
-           const NoiseMatrix& noise, const NoiseMatrix& around, const RowsOptions& options) {
+           const NoiseMatrix* noise, const NoiseMatrix& around, const RowsOptions& options) {
   std::string unsaid;
-  attempt(s.judged, unsaid, [&] {
-    return noise::judge_grouped(noise.values, noise.width, component_test(noise, s.quantiles),
-                                options.verdict);
-  });
-  attempt(s.directions, unsaid, [&] { return along_directions(around, options.verdict); });
-  attempt(s.norms, unsaid, [&] {
-    return noise::peaks_grouped(norms(rows, centre, options), 1, {.tail = Tail::right});
-  });
-  combine(s);
+  if (noise != nullptr) {
+    attempt(s.judged, unsaid, [&] {
+      return noise::judge_grouped(noise->values, noise->width, component_test(*noise, s.quantiles),
+                                  options.verdict);
+    });
+    attempt(s.directions, unsaid, [&] { return along_directions(around, options.verdict); });
+    attempt(s.scaled_norms, unsaid, [&] {
+      return noise::peaks_grouped(noise::norms_of(*noise), 1, {.tail = Tail::right});
+    });
+  }
+  const std::vector<double> sizes = norms(rows, centre, options);
+  attempt(s.norms, unsaid, [&] { return noise::peaks_grouped(sizes, 1, {.tail = Tail::right}); });
+  if (!s.judged) s.judged = unjudged(around.n, around.width);
+  TailVerdict& v = *s.judged;
+  // Of the entries as they are, also of those that no component was made of.
+  v.infinite = count_infinite(rows);
+  if (v.infinite > 0) {
+    if (v.stable) v.stable->p_value = 0;
+    v.efficiency.mean = std::numeric_limits<double>::infinity();
+  }
+  if (v.efficiency.spread > 0 && around.width > 1) noise::set_geometric(v.efficiency, around);
+  const auto pointer = [](const auto& found) { return found ? &*found : nullptr; };
+  noise::conclude(v, {pointer(s.directions), pointer(s.norms), pointer(s.scaled_norms)});
 }
 
 template <Real T>
@@ -193,21 +224,19 @@ std::string TailSummary::verdict() const {
   return first ? first->verdict() + "." : "no tail index could be estimated.";
 }
 
-TailSummary noise::summarise(std::span<const double> sample,
-                             const std::function<TailVerdict(const StableTest&)>& judge) {
+TailSummary noise::summarise(std::span<const double> sample, const VerdictOptions& options,
+                             Whole* whole) {
   TailSummary s;
   attempt(s.quantiles, s.quantiles_error, [&] { return fit_stable(sample); });
   attempt(s.hill, s.hill_error, [&] { return hill(sample, {.centre = Centre::median}); });
   attempt(s.log_moment, s.log_moment_error,
           [&] { return log_moment(sample, {.centre = Centre::pairs}); });
-  std::string unsaid;
-  attempt(s.judged, unsaid, [&] { return judge(test_stable(sample)); });
-  return checked(std::move(s));
+  s.judged = judge(sample, options, whole);
+  return s;
 }
 
 TailSummary tail_summary(std::span<const double> sample, const VerdictOptions& options) {
-  return noise::summarise(
-      sample, [&](const StableTest& stable) { return noise::judge(sample, stable, options); });
+  return noise::summarise(sample, options);
 }
 
 template <Real T>
@@ -244,13 +273,14 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
         "there are {} rows; the scale of each coordinate, without which tails cannot be told from "
         "a mixture of scales, needs at least {}.",
         noise.n, noise::kFewest);
+    if (options.judge) judge(s, rows, centre, nullptr, around, options);
   } else {
     if (standardise) standardise_columns(noise);
     const std::size_t group = noise.width, scaled_by = standardise ? noise.n : 0;
     attempt(s.quantiles, s.quantiles_error,
             [&] { return noise::fit_grouped(noise.values, group, scaled_by); });
     attempt(s.hill, s.hill_error, [&] { return noise::hill_grouped(noise.values, group, {}); });
-    if (options.judge) judge(s, rows, centre, noise, around, options);
+    if (options.judge) judge(s, rows, centre, &noise, around, options);
   }
   attempt(s.log_moment, s.log_moment_error, [&] { return log_moment_rows(sums); });
   return checked(std::move(s));

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kFewestHeld = std::size_t{1} << 16;
 constexpr std::size_t kFar = 10240, kSlack = 4;
+constexpr double kLarge = 0x1p400, kSmaller = 0x1p-530;
 static_assert(kFar > noise::kMostExcesses);
 
 // Steele, Lea and Flood's mix of a counter (SplitMix64, 2014).
@@ -80,12 +81,18 @@ void TailSketch::add(std::span<const double> numbers) {
     keep(smallest_, small_, -x);
     if (std::isinf(x)) {
       ++infinite_;
+      beyond_ += x;
       continue;
     }
+    if (scale_ == 1 && std::fabs(x) > kLarge) {  // whose square would overflow
+      scale_ = kSmaller;
+      mean_ *= kSmaller;
+      squares_ *= kSmaller * kSmaller;
+    }
     const auto count = static_cast<double>(n_ - infinite_);
-    const double off = x - mean_;
+    const double scaled = x * scale_, off = scaled - mean_;
     mean_ += off / count;
-    squares_ += off * (x - mean_);
+    squares_ += off * (scaled - mean_);
   }
 }
 
@@ -98,20 +105,13 @@ TailSummary TailSketch::summary(const VerdictOptions& options) const {
   std::vector<double> x = sample_;
   // What no mean survives is part of the sample, however rare.
   if (infinite_ > 0 && std::none_of(x.begin(), x.end(), [](double v) { return std::isinf(v); }))
-    x.push_back(std::numeric_limits<double>::infinity());
-  return noise::summarise(x, [&](const StableTest& stable) {
-    const double centre = noise::median(x);
-    std::vector<double> centred = x;
-    noise::Whole whole{{}, n_, infinite_, squares_ / static_cast<double>(n_ - infinite_)};
-    whole.far = largest_;
-    for (const double v : smallest_) whole.far.push_back(-v);
-    for (std::vector<double>* one : {&centred, &whole.far}) {
-      for (double& v : *one) v -= centre;
-    }
-    TailVerdict v = noise::judge_grouped(centred, 1, stable, options, &whole);
-    v.missing = missing_;
-    return v;
-  });
+    x.push_back(std::signbit(beyond_) ? -kInfinity : kInfinity);
+  const double deviation = std::sqrt(squares_ / static_cast<double>(n_ - infinite_)) / scale_;
+  noise::Whole whole{largest_, n_, infinite_, beyond_, mean_ / scale_, deviation};
+  for (const double v : smallest_) whole.far.push_back(-v);
+  TailSummary s = noise::summarise(x, options, &whole);
+  s.judged->missing = missing_;
+  return s;
 }
 
 }  // namespace medgrad

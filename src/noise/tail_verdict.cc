@@ -27,6 +27,7 @@ constexpr std::size_t kEnough = 40, kMany = 1000;
 constexpr double kMedianBelow = 0.93, kHuberBelow = 0.94;
 constexpr double kHeavierThanNormal = 2;  // standard errors of the kurtosis: 97.7 %
 constexpr double kHopeless = 3;  // times the median's: no mean is fine that is so much worse
+constexpr double kFarOff = 3;    // spreads from the median: nor one that is so far out
 constexpr double kSkewedBy = 3.29;
 constexpr double kInDoubt = -0.7;  // standard errors that a tail is lighter than a stable law's
 
@@ -58,17 +59,37 @@ bool allows(const Peaks& p) {
 // Both tails as one: where the centre that |x| is measured from says the same of both.
 bool is_pooled(const TailVerdict& v) { return !v.efficiency.skewed && !v.efficiency.hollow; }
 
+// The tails that count, none where they were not looked at or are one number.
+std::vector<const Peaks*> tails_of(const TailVerdict& v) {
+  std::vector<const Peaks*> tails;
+  const auto add = [&](const std::optional<Peaks>& p) { tails.push_back(p ? &*p : nullptr); };
+  if (is_pooled(v)) {
+    add(v.both);
+  } else {
+    add(v.left);
+    add(v.right);
+  }
+  return tails;
+}
+
+// Infinite anywhere is infinite; finite is what is finite everywhere.
+void merge(Answer& all, Answer other) {
+  if (other == Answer::yes || (other == Answer::unclear && all == Answer::no)) all = other;
+}
+
 Answer variance_of(const TailVerdict& v) {
   if (v.infinite > 0) return Answer::yes;
-  if (!v.left || !v.right || !v.both) return Answer::unclear;
-  const bool pooled = is_pooled(v);
-  if (pooled ? heavy(*v.both, kZ95OneSided)
-             : heavy(*v.left, kZ95OneSided) || heavy(*v.right, kZ95OneSided))
-    return Answer::yes;
-  const bool agree = pooled ? allows(*v.both) : allows(*v.left) || allows(*v.right);
+  const std::vector<const Peaks*> tails = tails_of(v);
+  const auto any = [&](const auto& holds) {
+    return std::any_of(tails.begin(), tails.end(), [&](const Peaks* p) { return p && holds(*p); });
+  };
+  if (any([](const Peaks& p) { return heavy(p, kZ95OneSided); })) return Answer::yes;
   const bool stable = v.stable && v.stable->p_value >= kStableAllows;
-  if (stable && v.stable->fit.alpha.high < 2 && agree) return Answer::yes;
-  const bool none = pooled ? light(*v.both) : light(*v.left) && light(*v.right);
+  if (stable && v.stable->fit.alpha.high < 2 && any(allows)) return Answer::yes;
+  // A tail that is one number, many times over, has an end.
+  const bool enough = v.n * v.width >= kFewestForPeaks && v.efficiency.spread > 0;
+  const bool none = std::all_of(tails.begin(), tails.end(),
+                                [&](const Peaks* p) { return p ? light(*p) : enough; });
   return none ? Answer::no : Answer::unclear;
 }
 
@@ -83,53 +104,106 @@ bool is_skewed(const TailVerdict& v) {
 
 Advice advice_of(const TailVerdict& v) {
   const Efficiency& e = v.efficiency;
+  if (!(e.spread > 0)) {  // nothing to compare by
+    return v.infinite > 0 && 2 * v.infinite < v.n * v.width ? Advice::median : Advice::unclear;
+  }
   if (e.skewed) {
-    const bool fine = v.infinite_variance == Answer::no && e.mean < kHopeless * e.median;
+    const bool fine = v.infinite_variance == Answer::no && e.mean < kHopeless * e.median &&
+                      std::fabs(e.bias) <= kFarOff;
     return fine ? Advice::mean : Advice::unclear;
   }
-  if (e.median < kMedianBelow * e.mean) return Advice::median;
+  if (e.best_median() < kMedianBelow * e.mean) return Advice::median;
   const double slack = 0.35 / std::sqrt(static_cast<double>(v.n));  // a third of a standard error
   const bool heavier = e.kurtosis_score > kHeavierThanNormal && e.huber < (1 + slack) * e.mean;
   if (e.huber < kHuberBelow * e.mean || heavier) return Advice::huber;
   return v.infinite_variance == Answer::yes ? Advice::huber : Advice::mean;
 }
 
-const Peaks& heavier_tail(const TailVerdict& v) {
-  if (is_pooled(v)) return *v.both;
-  return v.left->pareto.xi > v.right->pareto.xi ? *v.left : *v.right;
+const Peaks* heavier_tail(const TailVerdict& v) {
+  const Peaks* heavier = nullptr;
+  for (const Peaks* p : tails_of(v)) {
+    if (p && (!heavier || p->pareto.xi > heavier->pareto.xi)) heavier = p;
+  }
+  return heavier;
+}
+
+// Of rows: that of the norms, since rows are independent and entries are not, unless only the
+// components show that the variance is infinite.
+const Peaks* heavier_tail(const TailVerdict& v, const RowTails& rows) {
+  const Peaks* norms = rows.scaled_norms ? rows.scaled_norms : rows.norms;
+  const Peaks* own = heavier_tail(v);
+  const bool hidden = own && infinite_variance(*own) == Answer::yes && norms &&
+                      own->pareto.xi_interval.low > norms->pareto.xi_interval.high;
+  return norms && !hidden ? norms : own;
 }
 
 // A second test of the stable law, by its tail; of two tests, the smaller p-value times two counts.
-void test_tail(TailVerdict& v) {
-  if (!v.stable || !v.left || !v.right || !v.both || v.infinite > 0) return;
+void test_tail(TailVerdict& v, const Peaks* tail, bool folded) {
+  if (!v.stable || !tail || v.infinite > 0) return;
   if (v.stable->fit.alpha.high >= 2) return;  // nothing is lighter than a Gaussian tail
-  v.tail_excess = tail_excess(v.stable->fit, heavier_tail(v), is_pooled(v));
+  v.tail_excess = tail_excess(v.stable->fit, *tail, folded);
   const double lighter = std::erfc(-v.tail_excess / std::sqrt(2.0)) / 2;
   v.stable->p_value = std::min(1.0, 2 * std::min(v.stable->p_value, lighter));
 }
 
+double index_of(double xi) { return xi > 0 ? 1 / xi : Peaks::kInfinite; }
+Interval indices_of(const Interval& xi) { return {index_of(xi.high), index_of(xi.low)}; }
+
+void widen(Interval& all, const Interval& by) {
+  all = {std::min(all.low, by.low), std::max(all.high, by.high)};
+}
+
 // The stable law's where it fits, its tail too, and the variance is infinite; the heavier tail's
-// own elsewhere. Where a stable law is not ruled out either, the interval has both.
-void set_index(TailVerdict& v) {
-  const bool told = v.left && v.right && v.both;
-  if (v.stable_fits() && v.infinite_variance == Answer::yes && v.tail_excess > kInDoubt) {
-    v.index = v.stable->fit.parameters.alpha;
-    v.index_interval = v.stable->fit.alpha;
-  } else if (told) {
-    const Peaks& heavier = heavier_tail(v);
-    v.index = heavier.index();
-    v.index_interval = heavier.index_interval();
-    if (v.stable && v.stable->p_value >= kStableAllows && v.stable->fit.alpha.low < 2) {
-      v.index_interval.low = std::min(v.index_interval.low, v.stable->fit.alpha.low);
-      v.index_interval.high = std::max(v.index_interval.high, v.stable->fit.alpha.high);
-    }
-  } else {
-    v.index = std::numeric_limits<double>::quiet_NaN();
-    v.index_interval = {0, Peaks::kInfinite};
+// own elsewhere. Where a stable law is not ruled out either, the interval has both; of rows it
+// always has, as bodies of rows say little about their tails.
+void set_index(TailVerdict& v, const RowTails& rows) {
+  constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+  v.index = kNothing;
+  v.index_interval = {0, Peaks::kInfinite};
+  const bool vectors = v.width > 1;
+  const Peaks* tail = vectors ? heavier_tail(v, rows) : heavier_tail(v);
+  if (v.infinite > 0 || !tail) return;
+  const Answer answer = v.infinite_variance;
+  const bool stable = v.stable_fits() && answer == Answer::yes && v.tail_excess > kInDoubt;
+  const bool either = v.stable && v.stable->p_value >= kStableAllows && v.stable->fit.alpha.low < 2;
+  v.index = stable ? v.stable->fit.parameters.alpha : tail->index();
+  v.index_interval = stable ? v.stable->fit.alpha : tail->index_interval();
+  if (either && !stable) widen(v.index_interval, v.stable->fit.alpha);
+  if (vectors) {
+    widen(v.index_interval, tail->index_interval());
+    // Few of many components may be all there is far out.
+    if (!tail->pareto.xi_interval.contains(tail->far.xi))
+      widen(v.index_interval, indices_of(tail->far.interval));
   }
-  if (v.infinite_variance == Answer::yes) return;
-  if (v.index < 2) v.index = std::numeric_limits<double>::quiet_NaN();
-  if (v.index_interval.high < 2) v.index_interval.high = Peaks::kInfinite;
+  if (answer == Answer::yes) {
+    // Infinite by the stable law, or in part of the components.
+    if (!(v.index < 2)) v.index = either ? v.stable->fit.parameters.alpha : kNothing;
+    v.index_interval.high = std::min(v.index_interval.high, 2.0);
+    v.index_interval.low = std::min(v.index_interval.low, v.index_interval.high);
+    return;
+  }
+  if (answer == Answer::unclear) {
+    // Open because of the farthest numbers: they count, too.
+    for (const Peaks* p : tails_of(v)) {
+      if (!p) continue;
+      widen(v.index_interval, p->index_interval());
+      widen(v.index_interval, indices_of(p->farthest.interval));
+    }
+    v.index_interval.low = std::min(v.index_interval.low, 2.0);
+  }
+  if (v.index < 2) v.index = kNothing;
+  if (v.index_interval.high <= 2) v.index_interval.high = Peaks::kInfinite;
+}
+
+// What the sample lacks and the stream has: few numbers may be what the mean's error comes from.
+void complete(TailVerdict& v, const Whole& whole, double centre) {
+  v.n = whole.n;
+  v.infinite = whole.infinite;
+  Efficiency& e = v.efficiency;
+  if (!(e.spread > 0)) return;
+  const double deviation = whole.deviation / e.spread;
+  e.mean = std::max(e.mean, deviation * deviation / static_cast<double>(e.compared));
+  e.bias = whole.infinite > 0 ? -whole.beyond : (centre / 2 - whole.mean / 2) / e.spread * 2;
 }
 
 }  // namespace
@@ -139,34 +213,44 @@ Answer infinite_variance(const Peaks& tail) {
   return light(tail) ? Answer::no : Answer::unclear;
 }
 
+void conclude(TailVerdict& v, const RowTails& rows) {
+  // Norms of rows of stable numbers have tails at least as heavy as |x| at the same threshold: the
+  // more components, the closer to their limit.
+  if (v.width > 1 && rows.scaled_norms) test_tail(v, rows.scaled_norms, true);
+  v.infinite_variance = variance_of(v);
+  if (rows.directions) merge(v.infinite_variance, rows.directions->infinite_variance);
+  for (const Peaks* norms : {rows.norms, rows.scaled_norms}) {
+    if (norms) merge(v.infinite_variance, infinite_variance(*norms));
+  }
+  v.advice = advice_of(v);
+  set_index(v, rows);
+}
+
 TailVerdict judge_grouped(std::span<const double> centred, std::size_t group,
                           std::optional<StableTest> stable, const VerdictOptions& options,
                           const Whole* whole) {
   TailVerdict v;
-  std::vector<double> x;
+  std::size_t numbers = 0;
   for (const double value : centred) {
-    if (std::isnan(value)) {
-      ++v.missing;
-      continue;
-    }
+    v.missing += std::isnan(value) ? 1 : 0;
     v.infinite += std::isinf(value) ? 1 : 0;
-    x.push_back(value);
+    numbers += std::isnan(value) ? 0 : 1;
   }
-  v.n = x.size();
-  if (v.n < kFewest) {
+  v.width = group;
+  v.n = group == 1 ? numbers : centred.size() / group;
+  if (numbers < kFewest) {
     throw Error(fmt::format("the sample has {}; a verdict on its tails needs at least {}.",
-                            counted(v.n, "number"), kFewest));
+                            counted(numbers, "number"), kFewest));
   }
   v.stable = stable;
-  v.efficiency = efficiency_of(x, group, options.batch, is_skewed(v));
-  if (whole != nullptr) {
-    v.n = whole->n;
-    v.infinite = whole->infinite;
-    // Few numbers that the sample has not may be what the mean's error comes from.
-    const double spread = v.efficiency.spread, batch = static_cast<double>(options.batch);
-    v.efficiency.mean =
-        std::max(v.efficiency.mean, std::sqrt(whole->variance) / spread *
-                                        (std::sqrt(whole->variance) / spread) / batch);
+  const bool skewed = is_skewed(v);
+  // No stable law gives infinite numbers.
+  if (v.stable && (v.infinite > 0 || (whole != nullptr && whole->infinite > 0)))
+    v.stable->p_value = 0;
+  try {
+    v.efficiency = efficiency_of(centred, group, options.batch, skewed);
+  } catch (const Error&) {
+    if (v.infinite == 0) throw;  // half of them infinite, and no spread: that is an answer, too
   }
   const auto tail = [&](Tail which) -> std::optional<Peaks> {
     try {
@@ -180,18 +264,36 @@ TailVerdict judge_grouped(std::span<const double> centred, std::size_t group,
   v.left = tail(Tail::left);
   v.right = tail(Tail::right);
   v.both = tail(Tail::both);
-  if (group == 1) test_tail(v);
-  v.infinite_variance = variance_of(v);
-  v.advice = advice_of(v);
-  set_index(v);
+  if (group == 1) test_tail(v, heavier_tail(v), is_pooled(v));
+  conclude(v);
   return v;
 }
 
-TailVerdict judge(std::span<const double> sample, const StableTest& stable,
-                  const VerdictOptions& options) {
+TailVerdict judge(std::span<const double> sample, const VerdictOptions& options, Whole* whole) {
   Cleaned cleaned = clean(sample);
-  centre(cleaned.values, Centre::median);
-  TailVerdict v = judge_grouped(cleaned.values, 1, stable, options);
+  if (cleaned.values.size() < kFewest) {
+    throw Error(fmt::format("the sample has {}; a verdict on its tails needs at least {}.",
+                            counted(cleaned.values.size(), "number"), kFewest));
+  }
+  if (cleaned.infinite == cleaned.values.size()) throw Error("all numbers are infinite.");
+  std::vector<double>& x = cleaned.values;
+  spread_ties(x);
+  std::optional<StableTest> stable;
+  try {
+    stable = test_stable(x);
+  } catch (const Error&) {  // half of them one number, or a quarter infinite
+  }
+  double middle = median(x);
+  if (!std::isfinite(middle)) middle = 0;
+  for (double& v : x) v -= middle;
+  if (whole != nullptr) {
+    for (double& v : whole->far) v -= middle;
+  }
+  TailVerdict v = judge_grouped(x, 1, stable, options, whole);
+  if (whole != nullptr) {
+    complete(v, *whole, middle);
+    conclude(v);
+  }
   v.missing = cleaned.missing;
   return v;
 }
@@ -199,7 +301,7 @@ TailVerdict judge(std::span<const double> sample, const StableTest& stable,
 }  // namespace noise
 
 TailVerdict judge_tails(std::span<const double> sample, const VerdictOptions& options) {
-  return noise::judge(sample, test_stable(sample), options);
+  return noise::judge(sample, options);
 }
 
 std::string_view name(Answer answer) {

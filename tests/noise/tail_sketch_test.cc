@@ -4,6 +4,7 @@
 
 #include "laws.h"
 #include "medgrad/error.h"
+#include "medgrad/rng.h"
 #include "testing.h"
 
 namespace medgrad {
@@ -68,6 +69,29 @@ TEST(TailSketch, OfManyNumbersHasTheTailsOfAll) {
     const TailSummary r = rare.summary();
     EXPECT_NE(r.judged->advice, Advice::mean) << r.verdict();
     EXPECT_EQ(r.judged->infinite, std::isinf(odd) ? 3U : 0U);
+  }
+}
+
+// Gaussian numbers of any size, and one that is elsewhere: the mean is that of all of them.
+TEST(TailSketch, MeanOfAll) {
+  const std::size_t n = 140000;
+  std::vector<double> x(n);
+  Philox(7, 0).fill_normal(x);
+  const auto judged = [&](double odd, double size) {
+    std::vector<double> y = x;
+    y[n - 1] = odd;
+    for (double& v : y) v *= size;
+    TailSketch sketch(65536);
+    sketch.add(y);
+    return *sketch.summary().judged;
+  };
+  EXPECT_EQ(judged(-kInf, 1).efficiency.bias, kInf);
+  EXPECT_EQ(judged(kInf, 1).efficiency.bias, -kInf);
+  EXPECT_NEAR(judged(1.4e11, 1).efficiency.bias, -1e6, 2e4);
+  for (const double size : {1e-200, 1.0, 1e200}) {
+    const TailVerdict v = judged(0, size);
+    EXPECT_EQ(v.advice, Advice::mean) << v.sentence();
+    EXPECT_NEAR(v.efficiency.mean, 0.1, 0.005) << size;
   }
 }
 
