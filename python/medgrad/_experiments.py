@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 from . import _core
+from ._arguments import text
 
 
 def command():
@@ -58,7 +59,15 @@ def reproduce(*names, out="results", **options):
     The result is a dict of summaries by name: "claims" (claim, holds, evidence), "rows" (method, metric, mean, median, ...),
     and "folder", where results.csv and the figures are. A RuntimeError where the medgrad command is not there.
     """
+    names = [text("a name", name) for given in names for name in (given if isinstance(given, (list, tuple)) else [given])]
     return _start("reproduce", names, set(names), out, options)
+
+
+def _plain(value):
+    """Numbers and arrays of numpy as those of Python."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"an experiment has {value!r}; it must be of numbers, texts, lists and dicts.")
 
 
 def run(*experiments, out="results", **options):
@@ -71,9 +80,11 @@ def run(*experiments, out="results", **options):
         for i, experiment in enumerate(experiments):
             if isinstance(experiment, dict):
                 files.append(pathlib.Path(folder) / f"experiment {i + 1}.json")
-                files[-1].write_text(json.dumps(experiment), encoding="utf-8")
-            else:
+                files[-1].write_text(json.dumps(experiment, default=_plain), encoding="utf-8")
+            elif isinstance(experiment, (str, os.PathLike)):
                 files.append(pathlib.Path(experiment))
+            else:
+                raise TypeError(f"an experiment is {experiment!r}; it must be a dict, or the path of a JSON file.")
             if files[-1].is_file():  # the command says what is wrong with others
                 names.update(re.findall(r'"experiment"\s*:\s*"([^"]+)"', files[-1].read_text(encoding="utf-8")))
         try:

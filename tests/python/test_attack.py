@@ -39,6 +39,16 @@ def test_formulas_and_shapes():
     assert not np.array_equal(medgrad.attack(x, "bit-flip", f=1), medgrad.attack(x, "bit-flip", f=1, seed=1))
 
 
+def test_lists():
+    x = honest()
+    assert np.array_equal(medgrad.attack(list(x), "alie", f=2), medgrad.attack(x, "alie", f=2))
+    assert medgrad.attack([row.reshape(13, 1) for row in x], f=2).shape == (2, 13, 1)
+    assert np.array_equal(medgrad.attack([[1, 2], [3, 4]], f=1), [[-2, -3]])
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+    found = medgrad.attack([torch.from_numpy(row).float() for row in x], f=1)
+    assert isinstance(found, torch.Tensor) and found.dtype == torch.float32 and found.shape == (1, 13)
+
+
 @pytest.mark.parametrize("arguments, sentence", [
     (dict(name="sign-flop", f=1), "Did you mean 'sign-flip'"), (dict(name="alie", f=-1), "f is -1; it must be a whole number, 0 or more."),
     (dict(name="alie", f=1, strength="much"), "strength is 'much'; it must be a number or optimal"),

@@ -3,6 +3,7 @@ import json
 import pathlib
 
 import medgrad
+import numpy as np
 import pytest
 from conftest import COMMAND
 
@@ -22,6 +23,20 @@ def test_run_takes_dicts_and_files(tmp_path):
     found = medgrad.run(mine, tmp_path / "file.json", out=tmp_path / "out", no_svg=True)
     assert set(found) == {"mine", "file"}
     assert {row["method"] for row in found["mine"]["rows"]} == {row["method"] for row in found["file"]["rows"]}
+
+
+def test_numbers_of_numpy_and_lists_of_names(tmp_path):
+    mine = {"experiment": "mine", "objective": {"name": "fixed-target", "d": np.int64(3)}, "methods": [{"name": "vclip", "tau": 0.1}],
+            "noise": {"name": "stable", "alpha": np.array([1.5, 1.75])}, "steps": np.int32(20), "seeds": 3}
+    found = medgrad.run(mine, out=tmp_path, no_svg=True)["mine"]["rows"]
+    assert len({json.dumps(row.get("alpha", row.get("inv_alpha"))) for row in found}) == 2
+    for wrong in ({**mine, "steps": {1, 2}}, 5, None):
+        with pytest.raises(TypeError, match="an experiment (has|is) .*; it must be"):
+            medgrad.run(wrong, out=tmp_path)
+    with pytest.raises(ValueError, match="'toi'"):
+        medgrad.reproduce(["toi"], out=tmp_path)
+    with pytest.raises(TypeError, match="a name is 5; it must be text."):
+        medgrad.reproduce(5, out=tmp_path)
 
 
 @pytest.mark.parametrize("call, sentence", [

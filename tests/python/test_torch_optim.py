@@ -15,41 +15,11 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import golden_steps  # noqa: E402
 import medgrad.torch as mt  # noqa: E402
+from small_model import SHAPES, flat, near, parameters, run, same, set_gradients  # noqa: E402
 
 GOLDEN = json.loads((pathlib.Path(__file__).parents[1] / "golden/optimizers.json").read_text(encoding="utf-8"))
 METHODS = [method["name"] for method in medgrad.methods()["online"]]
 NEEDS = {"lp": {"p": 3}}
-SHAPES = [(7, 13), (13,), (1,), (3, 5, 11), (0, 4), (), (301,)]
-
-
-def parameters(kind=torch.float64, device="cpu"):
-    torch.manual_seed(1)
-    return [torch.randn(shape, dtype=torch.float64).to(device, kind).requires_grad_() for shape in SHAPES]
-
-
-def set_gradients(params, t):
-    torch.manual_seed(1000 + t)
-    for w in params:
-        w.grad = (torch.randn(w.shape, dtype=torch.float64) * (9 if t % 3 == 2 else 1)).to(w.device, w.dtype)
-
-
-def run(optimizer, params, steps=range(12)):
-    for t in steps:
-        set_gradients(params, t)
-        optimizer.step()
-    return [w.detach().clone() for w in params]
-
-
-def flat(tensors):
-    return np.concatenate([x.detach().numpy().ravel() for x in tensors])
-
-
-def same(a, b):
-    return all(torch.equal(x, y) for x, y in zip(a, b))
-
-
-def near(a, b, tolerance=1e-12):
-    return all(torch.allclose(x.double(), y.double(), rtol=tolerance, atol=tolerance) for x, y in zip(a, b))
 
 
 # ---- The same bits ---------------------------------------------------------------------------------
@@ -553,98 +523,3 @@ def test_threads_each_with_an_optimiser():
     for worker in workers:
         worker.join()
     assert len(results) == 3 and same(results[:1] * 2, results[1:])
-
-
-# ---- A filter before another optimiser --------------------------------------------------------------
-
-def test_wrap_filters_and_keeps_what_is_excluded():
-    a, b = parameters(), parameters()
-    wrapped = mt.wrap(torch.optim.SGD(a, 0.1), "vclip", tau=0.5, exclude=[a[1], a[3]])
-    by_hand = torch.optim.SGD(b, 0.1)
-    estimator = medgrad.Estimator("vclip", tau=0.5)
-    filtered = [i for i in range(len(SHAPES)) if i not in (1, 3)]
-    for t in range(6):
-        set_gradients(a, t)
-        set_gradients(b, t)
-        wrapped.step()
-        m = estimator.update(flat([b[i].grad for i in filtered])).copy()
-        for i in filtered:
-            b[i].grad = torch.from_numpy(m[:b[i].numel()].copy()).reshape(b[i].shape)
-            m = m[b[i].numel():]
-        by_hand.step()
-    assert same([w.detach() for w in a], [w.detach() for w in b])
-    assert wrapped.last_step()["increment_norm"] > 0 and wrapped.estimate(a[1]) is None
-    assert same([wrapped.estimate(a[0])], [a[0].grad])
-
-
-@pytest.mark.parametrize("tau", [0.2, "auto"])
-@pytest.mark.parametrize("how", ["state_dict", "pickle", "deepcopy"])
-def test_a_wrapped_optimiser_goes_on(how, tau):
-    def make():
-        params = parameters()
-        return mt.wrap(torch.optim.AdamW(params, 0.1), "cclip", tau=tau), params
-
-    whole = make()
-    expected = run(*whole)
-    half = make()
-    run(*half, range(6))
-    if how == "state_dict":
-        other, params = make()
-        for w, value in zip(params, half[1]):
-            w.data.copy_(value)
-        other.load_state_dict(copy.deepcopy(half[0].state_dict()))
-        half = other, params
-    elif how == "pickle":
-        half = pickle.loads(pickle.dumps(half))
-    else:
-        half = copy.deepcopy(half)
-    assert same(run(*half, range(6, 12)), expected)
-
-
-def test_wrapped_optimisers_have_schedulers_and_closures():
-    params = parameters()
-    optimizer = mt.wrap(torch.optim.Adam(params, 0.1), "vclip", tau=0.5)
-    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
-
-    def closure():
-        optimizer.zero_grad()
-        loss = sum((w * w).sum() for w in params)
-        loss.backward()
-        return loss
-
-    first = optimizer.step(closure).item()
-    scheduler.step()
-    assert optimizer.step(closure).item() < first
-    assert optimizer.param_groups[0]["lr"] == 0.05 and isinstance(optimizer, torch.optim.Optimizer)
-    optimizer.tau = 0.25
-    assert optimizer.tau == 0.25
-    with pytest.raises(ValueError, match="tau is -1"):
-        optimizer.tau = -1
-    with pytest.raises(ValueError, match="was not wrapped"):
-        optimizer.load_state_dict(torch.optim.Adam(params, 0.1).state_dict())
-
-
-# ---- How noisy gradients are ------------------------------------------------------------------------
-
-def test_probe_tells_heavy_tails():
-    net = torch.nn.Linear(20, 1, bias=False)
-    x = torch.eye(20)
-
-    def loss(model, noise):
-        return (model(x).squeeze() * (noise + 1)).sum()  # the gradient is 1 + noise
-
-    cauchy = medgrad.Stable(1.0).rvs((200, 20), seed=1, dtype=np.float32)
-    noise = mt.probe(net, loss, list(torch.from_numpy(cauchy)))
-    errors = np.linalg.norm(cauchy - cauchy.mean(axis=0), axis=1)
-    assert np.allclose(noise.errors, errors, rtol=1e-5)
-    assert abs(noise.gradient_norm - np.linalg.norm(1 + cauchy.mean(axis=0))) < 1e-3
-    assert 0.85 < noise.components["quantiles"]["alpha"] < 1.15  # 4000 entries: a standard error below 0.03
-    assert "median-type" in noise.verdict and net.weight.grad is None
-    few = mt.probe(net, loss, list(torch.from_numpy(cauchy[:3])))
-    assert isinstance(few.components, str) and few.norms is None
-    with pytest.raises(ValueError, match="at least two batches"):
-        mt.probe(net, loss, [torch.zeros(20)])
-    with pytest.raises(ValueError, match="batch 2 has a component that is NaN or Inf"):
-        mt.probe(net, loss, [torch.zeros(20), torch.full((20,), float("nan"))])
-    with pytest.raises(ValueError, match="gone through twice"):
-        mt.probe(net, loss, iter([torch.zeros(20), torch.ones(20)]))

@@ -110,42 +110,158 @@ def everything(rank):
         check("reject", False)
     except ValueError:
         pass
-    wrong += with_a_hook(rank)
+    # What is wrong is told on every rank alike, and the group can be used after it.
+    some = dist.new_group([0, 1])
+    for name, call, kind, sentence in (
+            ("a stranger", lambda: rank < 2 or mt.robust_all_reduce(torch.ones(3), group=some), ValueError, "not in the group"),
+            ("numpy", lambda: mt.robust_all_reduce(np.ones(3)), TypeError, "tensor is ndarray"),
+            ("server", lambda: mt.robust_all_reduce(torch.ones(3), server="a"), TypeError, "server is 'a'"),
+            ("a center", lambda: mt.robust_all_reduce(torch.ones(3), center=torch.ones(3)), ValueError, "does not take center")):
+        try:
+            call()
+            check(name, name == "a stranger" and rank < 2)
+        except kind as told:
+            check(name, sentence in str(told))
+    x = torch.full((3,), float(rank))
+    mt.robust_all_reduce(x, "mean")
+    check("the group goes on", (x == 1.5).all())
     return wrong
 
 
-def with_a_hook(rank):
-    """DistributedDataParallel: the gradients are the rule's result for those of the ranks, whatever the buckets."""
-    wrong = []
+def make():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(10, 50), torch.nn.Tanh(), torch.nn.Linear(50, 1))
 
-    def gradient(r, noise=0.0):
-        net = make()
-        x = torch.from_numpy(vector(r, np.float32, 60).reshape(6, 10))
-        net(x).square().sum().backward()
-        return np.concatenate([w.grad.numpy().ravel() for w in net.parameters()])
 
-    def make():
-        torch.manual_seed(0)
-        return torch.nn.Sequential(torch.nn.Linear(10, 50), torch.nn.Tanh(), torch.nn.Linear(50, 1))
+def batch(rank, t=0):
+    return torch.from_numpy(vector(rank + 100 * t, np.float32, 60).reshape(6, 10))
 
-    x = torch.from_numpy(vector(rank, np.float32, 60).reshape(6, 10))
-    for rule, parameters in (("median", {}), ("nnm+geometric-median", {"f": 1}), ("krum", {"f": 0})):
+
+def gradient(rank, net=None, t=0):
+    net = make() if net is None else net
+    return torch.autograd.grad(net(batch(rank, t)).square().sum(), list(net.parameters()))
+
+
+HOOKS = (("median", {}), ("mean", {}), ("trimmed-mean", {"f": 1}), ("geometric-median", {}), ("nnm+geometric-median", {"f": 1}),
+         ("krum", {"f": 0}), ("clip:clip=3+centered-clipping", {}))
+
+
+def with_hooks(rank, folder):
+    """Gradients as DistributedDataParallel lays them out, before and after the hook: in buckets, from the last parameter to the
+    first. Of every rule and size of buckets, in files that the command can read."""
+    for k, (rule, parameters) in enumerate(HOOKS):
         for cap in (25, 0.001):
-            net = make()
+            net, before, after = make(), [], []
+            hook = mt.ddp_hook(rule, **parameters)
+
+            def seen(state, bucket):
+                before.append(bucket.buffer().numpy().copy())
+                after.append(bucket.buffer())
+                return hook(state, bucket)
+
             model = torch.nn.parallel.DistributedDataParallel(net, bucket_cap_mb=cap)
-            model.register_comm_hook(None, mt.ddp_hook(rule, **parameters))
+            model.register_comm_hook(None, seen)
             for _ in range(2):  # buckets are made anew after the first pass
+                before.clear()
+                after.clear()
                 model.zero_grad()
-                model(x).square().sum().backward()
-            # DistributedDataParallel lays out the gradient from the last parameter to the first, in buckets.
-            found = [w.grad.numpy().ravel() for w in net.parameters()]
-            rows = np.stack([gradient(r) for r in range(N)])
-            expected = medgrad.aggregate(rows, rule, **parameters)
-            if not np.allclose(np.concatenate(found), expected, rtol=1e-5, atol=1e-6):
-                wrong.append(("hook", rule, cap))
-            if rule == "median" and not np.array_equal(np.concatenate(found), expected):
-                wrong.append(("hook, bits", rule, cap))
-    return wrong
+                model(batch(rank)).square().sum().backward()
+            name = f"{folder}/{k}-{cap}"
+            np.save(f"{name}-{rank}.npy", np.concatenate(before))
+            if rank == 0:
+                np.save(f"{name}-hook.npy", np.concatenate([x.numpy() for x in after]))
+                np.save(f"{name}-parameters.npy", np.sort(np.concatenate([w.grad.numpy().ravel() for w in net.parameters()])))
+    return []
+
+
+def test_hooks_have_the_bits_of_the_command(tmp_path, command):
+    assert on_all_ranks(in_a_group(lambda rank: with_hooks(rank, tmp_path)), tmp_path) == [[]] * N
+    for k, (rule, parameters) in enumerate(HOOKS):
+        options = [part for name, value in parameters.items() for part in (f"--{name}", value)]
+        for cap in (25, 0.001):
+            rows = np.stack([np.load(tmp_path / f"{k}-{cap}-{rank}.npy") for rank in range(N)])
+            found = np.load(tmp_path / f"{k}-{cap}-hook.npy")
+            assert np.array_equal(found, command("aggregate", rule, *options, x=rows).ravel()), (rule, cap)
+            assert np.array_equal(np.sort(found), np.load(tmp_path / f"{k}-{cap}-parameters.npy"))
+            for rank in range(N):  # and they are the gradients
+                by_hand = np.sort(np.concatenate([g.numpy().ravel() for g in gradient(rank)]))
+                assert np.allclose(np.sort(rows[rank]), by_hand, rtol=1e-5, atol=1e-6)
+
+
+def test_a_hook_bears_a_rank_of_nan(tmp_path):
+    def work(rank):
+        wrong = []
+        for rule, parameters in (("median", {}), ("geometric-median", {}), ("mean", {}), ("nnm+median", {"f": 1})):
+            net = make()
+            model = torch.nn.parallel.DistributedDataParallel(net)
+            model.register_comm_hook(None, mt.ddp_hook(rule, **parameters))
+            loss = model(batch(rank)).square().sum()
+            (loss * float("nan") if rank == 2 else loss).backward()
+            good = [torch.cat([g.ravel() for g in gradient(r)]).numpy() for r in range(N) if r != 2]
+            found = np.concatenate([w.grad.numpy().ravel() for w in net.parameters()])
+            if not np.isfinite(found).all():
+                wrong.append(rule)
+            if rule in ("median", "mean") and not np.allclose(found, getattr(np, rule)(good, axis=0), rtol=1e-4, atol=1e-5):
+                wrong.append((rule, "those that are there"))
+        return wrong
+
+    assert on_all_ranks(in_a_group(work), tmp_path) == [[]] * N
+
+
+@pytest.mark.parametrize("rule, parameters", [("median", {}), ("geometric-median", {})])
+def test_a_hook_with_a_crew_goes_on_without_the_dead(rule, parameters, tmp_path):
+    def work(rank, store):
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=N)
+        crew = mt.Crew(dist.FileStore(str(tmp_path / "crew"), N), rank, N, timeout=3)
+        net, seen = make(), []
+        model = torch.nn.parallel.DistributedDataParallel(net, broadcast_buffers=False)
+        model.register_comm_hook(None, mt.ddp_hook(rule, group=crew, **parameters))
+        for t in range(5):
+            if t == 3 and rank == 1:
+                os._exit(9)
+            model.zero_grad()
+            model(batch(rank, t)).square().sum().backward()
+            rows = np.stack([torch.cat([g.ravel() for g in gradient(r, net, t)]).numpy() for r in crew.members])
+            found = np.concatenate([w.grad.numpy().ravel() for w in net.parameters()])
+            if not np.allclose(found, medgrad.aggregate(rows, rule, **parameters), rtol=1e-4, atol=1e-5):
+                return f"wrong in step {t}"
+            seen.append(len(crew.members))
+        return seen
+
+    assert on_all_ranks(work, tmp_path) == [[4, 4, 4, 3, 3], None, [4, 4, 4, 3, 3], [4, 4, 4, 3, 3]]
+
+
+def test_a_hook_without_a_crew_says_who_is_gone(tmp_path):
+    def work(rank):
+        net = make()
+        model = torch.nn.parallel.DistributedDataParallel(net, broadcast_buffers=False)
+        model.register_comm_hook(None, mt.ddp_hook("median"))
+        for t in range(3):
+            if t == 2 and rank == 1:
+                os._exit(9)
+            try:
+                model(batch(rank, t)).square().sum().backward()
+            except RuntimeError as told:
+                return t == 2 and "A worker is gone or too late" in str(told)
+        return "nobody noticed"
+
+    assert on_all_ranks(in_a_group(work), tmp_path) == [True, None, True, True]
+
+
+@pytest.mark.parametrize("call, kind, sentence", [
+    (lambda: mt.ddp_hook("medain"), ValueError, "Did you mean 'median'"),
+    (lambda: mt.ddp_hook(5), TypeError, "rule is 5; it must be text."),
+    (lambda: mt.ddp_hook("krum", g=1), ValueError, "g is not a parameter of krum"),
+    (lambda: mt.ddp_hook(topology="ring"), ValueError, "topology is 'ring'; it must be 'sharded' or 'server'."),
+    (lambda: mt.ddp_hook(server="a"), TypeError, "server is 'a'; it must be a whole number"),
+    (lambda: mt.ddp_hook(non_finite="no"), ValueError, "non_finite is 'no'"),
+    (lambda: mt.robust_all_reduce(torch.ones(3)), RuntimeError, "there is no process group; torch.distributed.init_process_group"),
+    (lambda: mt.robust_all_reduce(np.ones(3)), TypeError, "tensor is ndarray; it must be a tensor of torch."),
+    (lambda: mt.Crew(None, 3, 3), ValueError, "rank is 3; it must be at most 2."),
+])
+def test_mistakes(call, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        call()
 
 
 def test_four_ranks(tmp_path):

@@ -4,6 +4,7 @@ from typing import Any, Callable, Dict, Optional
 import torch
 
 from .. import _core
+from .._arguments import real, text
 from ._engine import Engine
 from ._settings import COMMON, PARAMETERS, Settings, online_of
 
@@ -219,10 +220,12 @@ class MedianAdam(TrackingOptimizer):
 
     def _methods(self, group):
         method, beta1, parameters = group["method"], group["beta1"], self._parameters(group)
-        name = str(method).partition(":")[0]
+        name, told = _core.named(text("method", method), {})
         if name in _ADAMS:  # the registry has it whole
             given = {"beta1": beta1, "beta2": group["beta2"], "epsilon": group["eps"], "cut": group["cut"], **parameters}
-            made = _core.AdaptiveGradient(method, {key: value for key, value in given.items() if value is not None})
+            given = {key: value for key, value in given.items() if value is not None and not
+                     (key in told and value == _DEFAULTS.get(key))}  # the text goes before what was not given
+            made = _core.AdaptiveGradient(method, given)
             return made.first, made
         if group["cut"] is not None:
             raise ValueError(f"cut is {group['cut']!r}, and nothing is cut with the method {name!r}; leave it out, or leave out "
@@ -232,7 +235,9 @@ class MedianAdam(TrackingOptimizer):
         if beta1 is None:
             squared = parts.get("distance") == "squared"
             beta1 = 0.0 if not squared else 1 / (1 + parts["tau"]) if parts["step"] == "prox" else max(0.0, 1 - parts["tau"])
-        return online, _core.AdaptiveGradient(online, float(beta1), float(group["beta2"]), float(group["eps"]))
+        return online, _core.AdaptiveGradient(online, real("beta1", beta1), real("beta2", group["beta2"]),
+                                              real("eps", group["eps"]))
 
 
 _ADAMS = ("median-adam", "adam", "cclip-adam")
+_DEFAULTS = {"beta2": 0.999, "epsilon": 1e-8}

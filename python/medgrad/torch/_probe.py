@@ -54,7 +54,12 @@ def probe(model: torch.nn.Module, loss: Callable[[torch.nn.Module, Any], torch.T
             for w in parameters:
                 w.grad = None
             with torch.enable_grad():
-                loss(model, batch).backward()
+                value = loss(model, batch)
+                if not isinstance(value, torch.Tensor) or value.numel() != 1 or not value.requires_grad:
+                    shown = f"a tensor of {value.numel()} numbers" if isinstance(value, torch.Tensor) and value.numel() != 1 else \
+                        "a tensor without gradients" if isinstance(value, torch.Tensor) else type(value).__name__
+                    raise TypeError(f"loss gave {shown}; it must be a tensor of one number, computed by the model.")
+                value.backward()
             g = torch.cat([torch.zeros(w.numel(), dtype=torch.float64) if w.grad is None else
                            (w.grad.to_dense() if w.grad.is_sparse else w.grad).detach().to("cpu", torch.float64).reshape(-1)
                            for w in parameters]).numpy()

@@ -2,6 +2,7 @@
 import torch
 
 from .. import _core
+from .._arguments import flag, one_of, real, text
 
 SCOPES = ("global", "group", "tensor")
 BAD_GRADIENTS = ("robust", "skip", "raise")
@@ -13,25 +14,20 @@ PARAMETERS = {parameter["name"].replace("-", "_") for method in _core.methods()[
               for parameter in method["parameters"]}
 
 
-def one_of(name, value, words):
-    if value not in words:
-        raise ValueError(f"{name} is {value!r}; it must be {', '.join(map(repr, words[:-1]))} or {words[-1]!r}.")
-
-
 def rate(group):
     """The learning rate; a tensor on a device stays there."""
     lr = group["lr"]
-    return lr if isinstance(lr, torch.Tensor) and lr.device.type != "cpu" else float(lr)
+    return lr if isinstance(lr, torch.Tensor) and lr.device.type != "cpu" else real("lr", lr)
 
 
 class Settings:
     """What the options of a group amount to. `key` tells whether they are still the same."""
 
     def __init__(self, key, group, online, adaptive=None):
-        one_of("scope", group["scope"], SCOPES)
-        one_of("bad_gradient", group["bad_gradient"], BAD_GRADIENTS)
-        one_of("start", group.get("start", "warm"), STARTS)
-        lr, decay = rate(group), float(group["weight_decay"])
+        one_of("scope", group["scope"], SCOPES, repr)
+        one_of("bad_gradient", group["bad_gradient"], BAD_GRADIENTS, repr)
+        one_of("start", group.get("start", "warm"), STARTS, repr)
+        lr, decay = rate(group), real("weight_decay", group["weight_decay"])
         for name, value in (("lr", lr), ("weight_decay", decay)):
             if not isinstance(value, torch.Tensor) and not 0 <= value < float("inf"):
                 raise ValueError(f"{name} is {value:g}; it must satisfy 0 <= {name} < inf.")
@@ -42,10 +38,10 @@ class Settings:
         self.online = online
         self.automatic = "theta" in online.parts
         self.adaptive = adaptive  # Adam's step along m, or None
-        sign = -1.0 if group["maximize"] else 1.0
+        sign, decoupled = -1.0 if flag("maximize", group["maximize"]) else 1.0, flag("decoupled", group["decoupled"])
         self.eta = sign * lr
-        self.shrink = 1 - lr * decay if group["decoupled"] else 1.0
-        self.decay = 0.0 if group["decoupled"] else sign * decay
+        self.shrink = 1 - lr * decay if decoupled else 1.0
+        self.decay = 0.0 if decoupled else sign * decay
 
     @property
     def rates(self):
@@ -74,4 +70,4 @@ class Settings:
 
 def online_of(method, parameters):
     """The method of a text and keyword arguments; those that are None are left to the registry."""
-    return _core.OnlineMethod(method, {name: value for name, value in parameters.items() if value is not None})
+    return _core.OnlineMethod(text("method", method), {name: value for name, value in parameters.items() if value is not None})

@@ -11,6 +11,7 @@ import torch.distributed as dist
 
 from .. import _core
 from .._aggregate import _rule, policy
+from .._arguments import one_of, real, text, whole
 
 WorkerLost = _core.WorkerLost
 # Rules that take each component by itself: the buckets of DistributedDataParallel need not wait for each other.
@@ -37,13 +38,29 @@ def _engine(group, device):
     return exchange
 
 
+def _group_of(group):
+    """The process group, of which this process must be a member."""
+    if not dist.is_initialized():
+        raise RuntimeError("there is no process group; torch.distributed.init_process_group makes one.")
+    group = dist.group.WORLD if group is None else group
+    if group is dist.GroupMember.NON_GROUP_MEMBER or dist.get_rank(group) < 0:
+        raise ValueError("this rank is not in the group; only its members can take part.")
+    return group
+
+
 def _workers_of(group, tensor):
     device = tensor.device if dist.get_backend(group) == "nccl" else None
     return _core.Workers(dist.get_rank(group), dist.get_world_size(group), dist.get_backend(group), _engine(group, device))
 
 
+def _check(tensor):
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"tensor is {type(tensor).__name__}; it must be a tensor of torch.")
+
+
 def _aggregate(workers, tensor, rule, step, topology, server, non_finite, weights, center, report):
     """Writes the result to the tensor, or raises and leaves it as it was."""
+    _check(tensor)
     if tensor.layout != torch.strided or not tensor.is_floating_point():
         raise TypeError(f"tensor is {tensor.dtype}, {tensor.layout}; it must be dense, of real numbers.")
     kind = torch.float64 if tensor.dtype == torch.float64 else torch.float32
@@ -53,7 +70,7 @@ def _aggregate(workers, tensor, rule, step, topology, server, non_finite, weight
         weights = np.ascontiguousarray(weights, dtype=np.float64).ravel()
     if center is not None:
         center = np.ascontiguousarray(torch.as_tensor(center).detach().to("cpu", kind).reshape(-1).numpy())
-    info = workers.aggregate(rule, mine, out, topology, server, step, weights, center, policy(non_finite),
+    info = workers.aggregate(rule, mine, out, text("topology", topology), whole("server", server, 0, 2**31 - 1), step, weights, center, policy(non_finite),
                              torch.get_num_threads(), report)
     with torch.no_grad():
         tensor.copy_(torch.from_numpy(out).reshape(tensor.shape))
@@ -67,7 +84,7 @@ def robust_all_reduce(tensor: torch.Tensor, rule: str = "median", group=None, *,
     bears workers with wrong numbers, as many as the rule does.
 
     rule and parameters are those of medgrad.aggregate: "median", "nnm+geometric-median", f=1. group: any process group with
-    an all-to-all (gloo, nccl, mpi); the default one where it is left out. The result has the bits of medgrad.aggregate on the
+    an all-to-all (gloo, nccl, mpi), or a Crew; the default group where it is left out. The result has the bits of medgrad.aggregate on the
     stacked tensors, on every rank.
 
     topology: "sharded" (every rank gets some columns of all vectors, 2 (n-1)/n d numbers in and out as in a ring all-reduce;
@@ -79,31 +96,52 @@ def robust_all_reduce(tensor: torch.Tensor, rule: str = "median", group=None, *,
 
     A rank whose tensor has another length or type, or whose rule is another, is named in a ValueError on all of them. A rank
     that is dead or silent beyond the group's timeout is a WorkerLost (a RuntimeError) on the others, whose tensors stay as
-    they were; medgrad.torch.Crew goes on with those that are left.
+    they were; a medgrad.torch.Crew in place of the group goes on with those that are left.
     """
     made = _rule(rule, parameters)
-    group = dist.group.WORLD if group is None else group
+    _check(tensor)
+    if isinstance(group, Crew):
+        if weights is not None:
+            raise ValueError("a crew takes no weights: who is in it may change.")
+        return group._all_reduce(tensor, made, topology, server, non_finite, center, report)
+    group = _group_of(group)
     counter = _steps.setdefault(group, itertools.count())
     return _aggregate(_workers_of(group, tensor), tensor, made, next(counter), topology, server, non_finite, weights, center,
                       report)
 
 
-def ddp_hook(rule: str = "median", group=None, **parameters) -> Callable[[Any, Any], torch.futures.Future]:
+def ddp_hook(rule: str = "median", group=None, *, topology: str = "sharded", server: int = 0, non_finite: str = "robust",
+             weights=None, center=None, **parameters) -> Callable[[Any, Any], torch.futures.Future]:
     """A communication hook for DistributedDataParallel, which takes the mean of the workers' gradients; with it, a robust centre.
 
         model = torch.nn.parallel.DistributedDataParallel(net)
         model.register_comm_hook(None, medgrad.torch.ddp_hook("nnm+median", f=1))
 
     The rule sees the whole gradient: buckets wait for the last one, unless the rule takes each component by itself ("mean",
-    "median", "trimmed-mean", "meamed"). group and parameters are those of robust_all_reduce.
+    "median", "trimmed-mean", "meamed"). The arguments are those of robust_all_reduce.
+
+    A rank that dies is an error of backward() on the others: autograd makes a RuntimeError of WorkerLost. With a Crew for the
+    group, those that are left go on without it:
+
+        crew = medgrad.torch.Crew(store, rank, size, timeout=30)
+        model = torch.nn.parallel.DistributedDataParallel(net, broadcast_buffers=False)
+        model.register_comm_hook(None, medgrad.torch.ddp_hook("median", group=crew))
+
+    The model's own group, which dies with the first rank, is then used at the start only, as long as DistributedDataParallel
+    neither broadcasts buffers nor looks for unused parameters.
     """
-    alone = str(rule).split(":")[0] in _BY_COMPONENT and "auto" not in (str(rule) + str(parameters.get("f", "")))
+    _rule(rule, parameters)  # what is wrong is told now, and not in backward()
+    one_of("topology", topology, ("sharded", "server"), repr)
+    policy(non_finite)
+    options = {"topology": topology, "server": whole("server", server), "non_finite": non_finite, "weights": weights,
+               "center": center, **parameters}
+    alone = rule.split(":")[0] in _BY_COMPONENT and "auto" not in (rule + str(parameters.get("f", "")))
     waiting: List[Any] = []
 
     def hook(state, bucket):
         future = torch.futures.Future()
         if alone:
-            robust_all_reduce(bucket.buffer(), rule, group, **parameters)
+            robust_all_reduce(bucket.buffer(), rule, group, **options)
             future.set_result(bucket.buffer())
             return future
         if bucket.index() == 0:
@@ -111,9 +149,9 @@ def ddp_hook(rule: str = "median", group=None, **parameters) -> Callable[[Any, A
         waiting.append((bucket.buffer(), future))
         if bucket.is_last():
             buffers = [buffer for buffer, _ in waiting]
-            whole = torch.cat([buffer.reshape(-1) for buffer in buffers])
-            robust_all_reduce(whole, rule, group, **parameters)
-            for (buffer, done), part in zip(waiting, whole.split([buffer.numel() for buffer in buffers])):
+            together = torch.cat([buffer.reshape(-1) for buffer in buffers])
+            robust_all_reduce(together, rule, group, **options)
+            for (buffer, done), part in zip(waiting, together.split([buffer.numel() for buffer in buffers])):
                 buffer.copy_(part.reshape(buffer.shape))
                 done.set_result(buffer)
             waiting.clear()
@@ -134,10 +172,10 @@ class Crew:
     """
 
     def __init__(self, store, rank: int, size: int, timeout: float = 30.0, quorum: int = 1):
-        self.worker = rank  # for good; rank changes
-        self.members = list(range(size))
-        self.timeout = float(timeout)
-        self.quorum = quorum
+        self.members = list(range(whole("size", size, 1)))
+        self.worker = whole("rank", rank, 0, size - 1)  # for good; rank changes
+        self.timeout = real("timeout", timeout)
+        self.quorum = whole("quorum", quorum)
         self.step = 0
         self._store = store
         self._epoch = 0
@@ -186,10 +224,12 @@ class Crew:
     def all_reduce(self, tensor: torch.Tensor, rule: str = "median", *, topology: str = "sharded", server: int = 0,
                    non_finite: str = "robust", center=None, report: bool = False, **parameters) -> Dict[str, Any]:
         """robust_all_reduce over those that are left; where some are lost it is done again without them."""
-        made = _rule(rule, parameters)
+        return self._all_reduce(tensor, _rule(rule, parameters), topology, server, non_finite, center, report)
+
+    def _all_reduce(self, tensor, rule, topology, server, non_finite, center, report):
         while True:
             try:
-                info = _aggregate(self._workers, tensor, made, self.step, topology, server, non_finite, None, center, report)
+                info = _aggregate(self._workers, tensor, rule, self.step, topology, server, non_finite, None, center, report)
                 self.step += 1
                 return {**info, "members": list(self.members)}
             except WorkerLost:

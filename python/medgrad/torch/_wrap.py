@@ -1,9 +1,11 @@
 """A median filter in front of any optimiser."""
+from collections.abc import Iterable
 from typing import Any, Callable, Dict, Optional
 
 import torch
 
 from .. import _core
+from .._arguments import text
 from ._engine import Engine
 from ._optim import MedianSGD
 from ._settings import COMMON, Settings, online_of
@@ -47,14 +49,14 @@ class FilteredOptimizer(torch.optim.Optimizer):
         return self.optimizer.defaults
 
     @property
-    def tau(self):
-        """tau of the filter; may be set, by a schedule for instance."""
+    def tau(self) -> float:
+        """tau of the filter, or theta where its tau is "auto"; may be set, by a schedule for instance."""
         return self._settings_now().online.tau
 
     @tau.setter
     def tau(self, value):
         before = self._options
-        self._options = {**before, "tau": value}
+        self._options = {**before, "theta" if self._settings_now().automatic else "tau": value}
         try:
             self._settings_now()
         except Exception:
@@ -169,8 +171,9 @@ def wrap(optimizer: torch.optim.Optimizer, method: str = "vclip", tau=None, *, e
          scope: str = "global", bad_gradient: str = "robust", **parameters) -> FilteredOptimizer:
     """Puts a median filter in front of any optimiser: it gets m <- online estimator(g) in place of the gradient g.
 
-    method, tau, start, scope, bad_gradient and parameters are those of MedianSGD. exclude: parameters that keep their
-    gradients, as an iterable, or as a function that says whether a parameter is one of them.
+    method, tau, start, scope, bad_gradient and parameters are those of MedianSGD; lr, weight_decay and the like are the inner
+    optimiser's. exclude: parameters that keep their gradients: one, an iterable of them, a module, or a function that says
+    whether a parameter is one of them.
 
     >>> import torch, medgrad.torch
     >>> net = torch.nn.Linear(3, 1)
@@ -185,21 +188,40 @@ def wrap(optimizer: torch.optim.Optimizer, method: str = "vclip", tau=None, *, e
     if bad_gradient == "skip":
         raise ValueError("bad_gradient is 'skip'; a filter cannot leave out the step of another optimiser: it must be 'robust' "
                          "or 'raise'.")
-    if exclude is None:
-        excluded = _Among(())
+    for name in parameters:
+        if name in MedianSGD._OWN:
+            raise TypeError(f"wrap takes no {name}, which is the inner optimiser's; give it to {type(optimizer).__name__}.")
+    name, parameters = _core.named(text("method", method), {"tau": tau, **parameters})
+    options = {"method": name, "tau": None, "start": start, "scope": scope, "bad_gradient": bad_gradient, **parameters}
+    return FilteredOptimizer(optimizer, options, _excluded(exclude, optimizer))
+
+
+def _excluded(exclude, optimizer):
+    """A function that says whether a parameter is excluded."""
+    if isinstance(exclude, torch.nn.Module):
+        exclude = exclude.parameters()
     elif callable(exclude):
-        excluded = exclude
-    else:
-        excluded = _Among(exclude)
-    options = {"method": method, "tau": tau, "start": start, "scope": scope, "bad_gradient": bad_gradient, **parameters}
-    return FilteredOptimizer(optimizer, options, excluded)
+        return exclude
+    elif exclude is None or isinstance(exclude, torch.Tensor):
+        exclude = [] if exclude is None else [exclude]
+    elif isinstance(exclude, str) or not isinstance(exclude, Iterable):
+        raise TypeError(f"exclude is {exclude!r}; it must be parameters, a module, or a function of a parameter.")
+    tensors = list(exclude)
+    known = {id(w) for group in optimizer.param_groups for w in group["params"]}
+    for i, w in enumerate(tensors):
+        if not isinstance(w, torch.Tensor):
+            raise TypeError(f"entry {i + 1} of exclude is {w!r}; it must be a parameter.")
+        if id(w) not in known:
+            raise ValueError(f"entry {i + 1} of exclude, of the shape {tuple(w.shape)}, is no parameter of the optimiser; it must "
+                             "be one.")
+    return _Among(tensors)
 
 
 class _Among:
     """Is a parameter one of these? It can be pickled and copied with them."""
 
     def __init__(self, tensors):
-        self.tensors = list(tensors)
+        self.tensors = tensors
 
     def __call__(self, w):
         return any(w is other for other in self.tensors)
