@@ -1,12 +1,12 @@
 """The paper's optimisers, as torch.optim's own."""
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Union
 
 import torch
 
 from .. import _core
 from .._arguments import real, text
 from ._engine import Engine
-from ._settings import COMMON, PARAMETERS, Settings, online_of
+from ._settings import COMMON, PARAMETERS, Number, Params, Settings, online_of
 
 
 _KEPT = ("params", "param_names", "skipped", "size", "global_size")  # what is in a group beside its options
@@ -15,7 +15,7 @@ _KEPT = ("params", "param_names", "skipped", "size", "global_size")  # what is i
 class TrackingOptimizer(torch.optim.Optimizer):
     """What they all do. One idea: the estimator decides m, w <- w - lr m follows."""
 
-    def __init__(self, params, defaults):
+    def __init__(self, params: Params, defaults: Dict[str, Any]) -> None:
         self._engine = Engine()
         self._settings = []
         super().__init__(params, {**COMMON, **defaults})
@@ -164,9 +164,9 @@ class MedianSGD(TrackingOptimizer):
     ['clipped_share', 'effective_beta', 'increment_norm', 'non_finite', 'skipped', 'tau']
     """
 
-    def __init__(self, params, lr: float, method: str = "vclip", tau=None, *, start: str = "warm", weight_decay: float = 0.0,
-                 decoupled: bool = False, maximize: bool = False, scope: str = "global", bad_gradient: str = "robust",
-                 **parameters):
+    def __init__(self, params: Params, lr: Union[float, torch.Tensor], method: str = "vclip", tau: Optional[Number] = None, *,
+                 start: str = "warm", weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False,
+                 scope: str = "global", bad_gradient: str = "robust", **parameters: Number) -> None:
         super().__init__(params, {"lr": lr, "method": method, "tau": tau, "start": start, "weight_decay": weight_decay,
                                   "decoupled": decoupled, "maximize": maximize, "scope": scope,
                                   "bad_gradient": bad_gradient, **parameters})
@@ -183,8 +183,9 @@ class ClippedSGD(TrackingOptimizer):
     The other options are those of MedianSGD.
     """
 
-    def __init__(self, params, lr: float, beta: float = 0.9, clip: float = 1.0, *, weight_decay: float = 0.0,
-                 decoupled: bool = False, maximize: bool = False, scope: str = "global", bad_gradient: str = "robust"):
+    def __init__(self, params: Params, lr: Union[float, torch.Tensor], beta: float = 0.9, clip: float = 1.0, *,
+                 weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, scope: str = "global",
+                 bad_gradient: str = "robust") -> None:
         super().__init__(params, {"lr": lr, "beta": beta, "clip": clip, "weight_decay": weight_decay, "decoupled": decoupled,
                                   "maximize": maximize, "scope": scope, "bad_gradient": bad_gradient})
 
@@ -208,10 +209,10 @@ class MedianAdam(TrackingOptimizer):
     The other options are those of MedianSGD.
     """
 
-    def __init__(self, params, lr: float = 1e-3, method: str = "median-adam", tau=None, *, cut: Optional[float] = None,
-                 beta1: Optional[float] = None, beta2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.0,
-                 decoupled: bool = False, maximize: bool = False, scope: str = "global", bad_gradient: str = "robust",
-                 **parameters):
+    def __init__(self, params: Params, lr: Union[float, torch.Tensor] = 1e-3, method: str = "median-adam",
+                 tau: Optional[Number] = None, *, cut: Optional[float] = None, beta1: Optional[float] = None,
+                 beta2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.0, decoupled: bool = False,
+                 maximize: bool = False, scope: str = "global", bad_gradient: str = "robust", **parameters: Number) -> None:
         super().__init__(params, {"lr": lr, "method": method, "tau": tau, "cut": cut, "beta1": beta1, "beta2": beta2,
                                   "eps": eps, "weight_decay": weight_decay, "decoupled": decoupled, "maximize": maximize,
                                   "scope": scope, "bad_gradient": bad_gradient, **parameters})

@@ -1,8 +1,13 @@
 """The options of a parameter group, checked: the names, ranges and sentences of the registry."""
+from typing import Any, Dict, Iterable, Union
+
 import torch
 
 from .. import _core
 from .._arguments import flag, one_of, real, text
+
+Params = Union[Iterable[torch.Tensor], Iterable[Dict[str, Any]]]
+Number = Union[float, str]  # of a method's parameter: "auto" and "inf" too
 
 SCOPES = ("global", "group", "tensor")
 BAD_GRADIENTS = ("robust", "skip", "raise")

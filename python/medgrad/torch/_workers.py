@@ -12,6 +12,7 @@ import torch.distributed as dist
 from .. import _core
 from .._aggregate import _rule, policy
 from .._arguments import one_of, real, text, whole
+from ._settings import Number
 
 WorkerLost = _core.WorkerLost
 # Rules that take each component by itself: the buckets of DistributedDataParallel need not wait for each other.
@@ -77,9 +78,9 @@ def _aggregate(workers, tensor, rule, step, topology, server, non_finite, weight
     return {**info, "step": step}
 
 
-def robust_all_reduce(tensor: torch.Tensor, rule: str = "median", group=None, *, topology: str = "sharded", server: int = 0,
-                      non_finite: str = "robust", weights=None, center=None, report: bool = False,
-                      **parameters) -> Dict[str, Any]:
+def robust_all_reduce(tensor: torch.Tensor, rule: str = "median", group: Any = None, *, topology: str = "sharded",
+                      server: int = 0, non_finite: str = "robust", weights: Any = None, center: Any = None,
+                      report: bool = False, **parameters: Number) -> Dict[str, Any]:
     """Replaces the tensor of every rank by the rule's result for the tensors of all ranks: torch.distributed.all_reduce that
     bears workers with wrong numbers, as many as the rule does.
 
@@ -110,8 +111,9 @@ def robust_all_reduce(tensor: torch.Tensor, rule: str = "median", group=None, *,
                       report)
 
 
-def ddp_hook(rule: str = "median", group=None, *, topology: str = "sharded", server: int = 0, non_finite: str = "robust",
-             weights=None, center=None, **parameters) -> Callable[[Any, Any], torch.futures.Future]:
+def ddp_hook(rule: str = "median", group: Any = None, *, topology: str = "sharded", server: int = 0,
+             non_finite: str = "robust", weights: Any = None, center: Any = None,
+             **parameters: Number) -> Callable[[Any, Any], torch.futures.Future[torch.Tensor]]:
     """A communication hook for DistributedDataParallel, which takes the mean of the workers' gradients; with it, a robust centre.
 
         model = torch.nn.parallel.DistributedDataParallel(net)
@@ -171,7 +173,7 @@ class Crew:
         crew.all_reduce(flat_gradient, "median")
     """
 
-    def __init__(self, store, rank: int, size: int, timeout: float = 30.0, quorum: int = 1):
+    def __init__(self, store: Any, rank: int, size: int, timeout: float = 30.0, quorum: int = 1) -> None:
         self.members = list(range(whole("size", size, 1)))
         self.worker = whole("rank", rank, 0, size - 1)  # for good; rank changes
         self.timeout = real("timeout", timeout)
@@ -222,7 +224,7 @@ class Crew:
         return self._store.add(key, 0) > 0
 
     def all_reduce(self, tensor: torch.Tensor, rule: str = "median", *, topology: str = "sharded", server: int = 0,
-                   non_finite: str = "robust", center=None, report: bool = False, **parameters) -> Dict[str, Any]:
+                   non_finite: str = "robust", center: Any = None, report: bool = False, **parameters: Number) -> Dict[str, Any]:
         """robust_all_reduce over those that are left; where some are lost it is done again without them."""
         return self._all_reduce(tensor, _rule(rule, parameters), topology, server, non_finite, center, report)
 

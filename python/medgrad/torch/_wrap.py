@@ -1,6 +1,6 @@
 """A median filter in front of any optimiser."""
-from collections.abc import Iterable
-from typing import Any, Callable, Dict, Optional
+import collections.abc
+from typing import Any, Callable, Dict, Iterable, List, Optional, Union
 
 import torch
 
@@ -8,7 +8,7 @@ from .. import _core
 from .._arguments import text
 from ._engine import Engine
 from ._optim import MedianSGD
-from ._settings import COMMON, Settings, online_of
+from ._settings import COMMON, Number, Settings, online_of
 
 
 class FilteredOptimizer(torch.optim.Optimizer):
@@ -31,21 +31,21 @@ class FilteredOptimizer(torch.optim.Optimizer):
         self._settings_now()
         self._groups()
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name == "optimizer":  # while it is being unpickled
             raise AttributeError(name)
         return getattr(self.optimizer, name)
 
-    @property
-    def param_groups(self):
+    @property  # type: ignore[override]
+    def param_groups(self) -> List[Dict[str, Any]]:
         return self.optimizer.param_groups
 
-    @property
-    def state(self):
+    @property  # type: ignore[override]
+    def state(self) -> Dict[torch.Tensor, Any]:
         return self.optimizer.state
 
-    @property
-    def defaults(self):
+    @property  # type: ignore[override]
+    def defaults(self) -> Dict[str, Any]:
         return self.optimizer.defaults
 
     @property
@@ -54,7 +54,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
         return self._settings_now().online.tau
 
     @tau.setter
-    def tau(self, value):
+    def tau(self, value: Number) -> None:
         before = self._options
         self._options = {**before, "theta" if self._settings_now().automatic else "tau": value}
         try:
@@ -92,7 +92,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
         for g, m in pairs:
             g.copy_(m)
 
-    def step(self, closure: Optional[Callable[[], Any]] = None, *args, **kwargs):
+    def step(self, closure: Optional[Callable[[], Any]] = None, *args: Any, **kwargs: Any) -> Any:
         """Replaces the gradients by their filtered ones, as clip_grad_norm_ replaces them, and lets the inner optimiser step.
         With a closure, what it leaves in the gradients is filtered whenever the optimiser calls it."""
         if closure is None:
@@ -118,10 +118,10 @@ class FilteredOptimizer(torch.optim.Optimizer):
         """Names for reports and errors."""
         self._engine.names.update((id(w), name) for name, w in module.named_parameters())
 
-    def zero_grad(self, *args, **kwargs):
+    def zero_grad(self, *args: Any, **kwargs: Any) -> None:
         self.optimizer.zero_grad(*args, **kwargs)
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: Dict[str, Any]) -> None:
         self.optimizer.add_param_group(param_group)
         self._engine.forget()
 
@@ -130,13 +130,13 @@ class FilteredOptimizer(torch.optim.Optimizer):
     def _places(self):
         return [w for group in self.param_groups for w in group["params"]]
 
-    def state_dict(self):
+    def state_dict(self) -> Dict[str, Any]:
         memory = {i: dict(self._memory[w]) for i, w in enumerate(self._places()) if self._memory.get(w)}
         return {**self.optimizer.state_dict(), "filter": {"state": memory, "options": dict(self._options),
                                                           "sizes": [dict(sizes) for sizes in self._sizes],
                                                           "line": self._settings_now().line}}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         saved = state_dict.get("filter")
         if saved is None:
             raise ValueError("the state has no filter: it is of an optimiser that was not wrapped.")
@@ -167,8 +167,9 @@ class FilteredOptimizer(torch.optim.Optimizer):
         return f"wrap({self.optimizer!r}, {self._settings_now().line!r})"
 
 
-def wrap(optimizer: torch.optim.Optimizer, method: str = "vclip", tau=None, *, exclude=None, start: str = "warm",
-         scope: str = "global", bad_gradient: str = "robust", **parameters) -> FilteredOptimizer:
+def wrap(optimizer: torch.optim.Optimizer, method: str = "vclip", tau: Optional[Number] = None, *,
+         exclude: Union[None, torch.Tensor, Iterable[torch.Tensor], torch.nn.Module, Callable[[torch.Tensor], bool]] = None,
+         start: str = "warm", scope: str = "global", bad_gradient: str = "robust", **parameters: Number) -> FilteredOptimizer:
     """Puts a median filter in front of any optimiser: it gets m <- online estimator(g) in place of the gradient g.
 
     method, tau, start, scope, bad_gradient and parameters are those of MedianSGD; lr, weight_decay and the like are the inner
@@ -204,7 +205,7 @@ def _excluded(exclude, optimizer):
         return exclude
     elif exclude is None or isinstance(exclude, torch.Tensor):
         exclude = [] if exclude is None else [exclude]
-    elif isinstance(exclude, str) or not isinstance(exclude, Iterable):
+    elif isinstance(exclude, str) or not isinstance(exclude, collections.abc.Iterable):
         raise TypeError(f"exclude is {exclude!r}; it must be parameters, a module, or a function of a parameter.")
     tensors = list(exclude)
     known = {id(w) for group in optimizer.param_groups for w in group["params"]}
