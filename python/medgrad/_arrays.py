@@ -38,7 +38,10 @@ def _foreign(x, what):
         return tensor.resolve_neg().numpy()
     if hasattr(x, "__dlpack__"):
         return np.from_dlpack(x)
-    return np.asarray(x)
+    try:
+        return np.asarray(x)
+    except ValueError:  # numpy speaks of sequences
+        raise ValueError(f"{what} has rows of different lengths; all must be alike.") from None
 
 
 def is_torch(x):

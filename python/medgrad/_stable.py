@@ -247,7 +247,7 @@ def elliptical_logpdf(x, alpha, location, shape):
     -1.837877
     """
     x, location, shape = (np.ascontiguousarray(array(v), dtype=np.float64) for v in (x, location, shape))
-    if x.ndim == 0 or location.ndim != 1 or shape.shape != 2 * location.shape or x.shape[-1] != location.size:
+    if x.ndim == 0 or location.ndim != 1 or location.size == 0 or shape.shape != 2 * location.shape or x.shape[-1] != location.size:
         raise ValueError(f"x, location and shape have the shapes {x.shape}, {location.shape} and {shape.shape}; they must be "
                          "(..., d), (d,) and (d, d).")
     out = _core.elliptical_logpdf(real("alpha", alpha), location, shape.ravel(), x.reshape((-1, location.size)))

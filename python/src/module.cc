@@ -68,6 +68,24 @@ void forget_threads() {
   shared->threads = chosen;
 }
 
+namespace {
+
+// Arrays of one number are numbers; those of several, complex ones and lists are not.
+std::string number_text(const std::string& name, py::handle value) {
+  if (PyObject* const whole = PyNumber_Index(value.ptr()); whole != nullptr)
+    return py::str(py::reinterpret_steal<py::object>(whole));
+  PyErr_Clear();
+  const double x = PyNumber_Check(value.ptr()) != 0 ? PyFloat_AsDouble(value.ptr()) : -1;
+  if (x == -1 && (PyErr_Occurred() != nullptr || PyNumber_Check(value.ptr()) == 0)) {
+    PyErr_Clear();
+    throw py::type_error(
+        fmt::format("{} is {}; it must be a number or text.", name, std::string(py::repr(value))));
+  }
+  return number(x);
+}
+
+}  // namespace
+
 ParameterTexts texts_of(const py::dict& given) {
   ParameterTexts texts;
   for (const auto& [key, value] : given) {
@@ -78,15 +96,8 @@ ParameterTexts texts_of(const py::dict& given) {
       texts[name] = value.cast<bool>() ? "true" : "false";
     } else if (py::isinstance<py::str>(value)) {
       texts[name] = value.cast<std::string>();
-    } else if (PyIndex_Check(value.ptr()) != 0) {
-      texts[name] = py::str(py::module_::import("operator").attr("index")(value));
-    } else if (PyNumber_Check(value.ptr()) != 0) {
-      const double x = PyFloat_AsDouble(value.ptr());
-      if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-      texts[name] = number(x);
     } else {
-      throw py::type_error(name + " is " + std::string(py::repr(value)) +
-                           "; it must be a number or text.");
+      texts[name] = number_text(name, value);
     }
   }
   return texts;

@@ -62,6 +62,9 @@ def test_whole_numbers(call, name):
     (lambda: medgrad.aggregate(X, 5), "rule is 5; it must be text."),
     (lambda: medgrad.aggregate(X, None), "rule is None; it must be text."),
     (lambda: medgrad.aggregate(X, ["median"]), "rule is ['median']; it must be text."),
+    (lambda: medgrad.aggregate(X, "krum", f=1 + 0j), "f is (1+0j); it must be a number or text."),
+    (lambda: medgrad.aggregate(X, "krum", f=np.array([1, 2])), "f is array([1, 2]); it must be a number or text."),
+    (lambda: medgrad.aggregate(X, "krum", f=None, g={}), "g is {}; it must be a number or text."),
     (lambda: medgrad.attack(X, 5, f=1), "name is 5; it must be text."),
     (lambda: medgrad.attack(X, "alie", f=1, strength="optimal", against=5), "against is 5; it must be text."),
     (lambda: medgrad.Estimator(5), "method is 5; it must be text."),
@@ -82,6 +85,9 @@ def test_types(call, sentence):
 
 
 @pytest.mark.parametrize("call, sentence", [
+    (lambda: medgrad.aggregate([[1, 2], [3]]), "x has rows of different lengths; all must be alike."),
+    (lambda: medgrad.elliptical_logpdf([], 1.5, [], np.zeros((0, 0))),
+     "x, location and shape have the shapes (0,), (0,) and (0, 0); they must be (..., d), (d,) and (d, d)."),
     (lambda: medgrad.aggregate(X, non_finite=[]), "non_finite is []; it must be 'reject' or 'robust'."),
     (lambda: medgrad.Estimator(start=["hot"]), "start is ['hot']; it must be 'warm' or 'cold'."),
     (lambda: medgrad.Stable(1.5, form=5), "form is 5; it must be S0 or S1."),

@@ -105,3 +105,10 @@ def test_complex_parameters_are_refused():
     twice = torch.nn.Parameter(torch.view_as_real(w.detach()).clone())
     twice.grad = torch.ones_like(twice)
     mt.MedianSGD([twice], 0.1).step()
+
+
+def test_states_that_are_none():
+    for optimizer in (mt.MedianSGD(net(), 0.1), mt.wrap(torch.optim.SGD(net(), 0.1))):
+        for wrong in ({}, None, {"state": {}}):
+            with pytest.raises(ValueError, match=r"it must be what state_dict\(\) gave|was not wrapped"):
+                optimizer.load_state_dict(wrong)

@@ -100,6 +100,8 @@ class TrackingOptimizer(torch.optim.Optimizer):
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Goes on bit for bit where another stopped, with its options. A ValueError, and nothing changes, where the state is
         of another optimiser, method or model."""
+        if not isinstance(state_dict, dict) or not {"state", "param_groups"} <= set(state_dict):
+            raise ValueError("the state has not the entries 'state' and 'param_groups'; it must be what state_dict() gave.")
         for k, (mine, other) in enumerate(zip(self.param_groups, state_dict["param_groups"])):
             lacking = [name for name in self.defaults if name not in other]
             if lacking:

@@ -137,7 +137,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
                                                           "line": self._settings_now().line}}
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        saved = state_dict.get("filter")
+        saved = state_dict.get("filter") if isinstance(state_dict, dict) else None
         if saved is None:
             raise ValueError("the state has no filter: it is of an optimiser that was not wrapped.")
         if saved["line"] != self._settings_now().line:
