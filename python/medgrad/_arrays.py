@@ -1,7 +1,8 @@
 """Arrays of any library, in and out.
 
 numpy arrays of float32 and float64 are used as they are. Other real types become float64. Masked entries are NaN. What is not
-numpy's comes in by DLPack or the buffer protocol, without a copy, and results go back as what came in: a torch tensor for torch tensors.
+numpy's comes in by DLPack or the buffer protocol, without a copy, and results go back as what came in: a torch tensor for
+torch tensors.
 """
 import sys
 

@@ -13,11 +13,13 @@ from typing import Any, Dict, Iterable, List, Optional
 from . import _core
 from ._arguments import one_of as _one_of
 from ._arguments import real as _real
-from ._arguments import whole
+from ._arguments import whole as _whole_number
+
+__all__ = ["C_n", "E_abs", "lipschitz", "median_moments", "norm_ratio", "rho_alpha", "smallest_n", "smooth", "spp"]
 
 
 def _whole(name: str, value: Any) -> int:
-    return whole(name, value, 0, 2**53)
+    return _whole_number(name, value, 0, 2**53)
 
 
 def C_n(alpha: float, n: int) -> float:

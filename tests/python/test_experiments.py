@@ -26,8 +26,9 @@ def test_run_takes_dicts_and_files(tmp_path):
 
 
 def test_numbers_of_numpy_and_lists_of_names(tmp_path):
-    mine = {"experiment": "mine", "objective": {"name": "fixed-target", "d": np.int64(3)}, "methods": [{"name": "vclip", "tau": 0.1}],
-            "noise": {"name": "stable", "alpha": np.array([1.5, 1.75])}, "steps": np.int32(20), "seeds": 3}
+    mine = {"experiment": "mine", "objective": {"name": "fixed-target", "d": np.int64(3)},
+            "methods": [{"name": "vclip", "tau": 0.1}], "noise": {"name": "stable", "alpha": np.array([1.5, 1.75])},
+            "steps": np.int32(20), "seeds": 3}
     found = medgrad.run(mine, out=tmp_path, no_svg=True)["mine"]["rows"]
     assert len({json.dumps(row.get("alpha", row.get("inv_alpha"))) for row in found}) == 2
     for wrong in ({**mine, "steps": {1, 2}}, 5, None):

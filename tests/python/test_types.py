@@ -34,8 +34,8 @@ def test_stubs_have_the_arguments_of_the_functions(name, node):
         return
     arguments = [argument.arg for argument in node.args.posonlyargs + node.args.args + node.args.kwonlyargs]
     arguments = arguments[1:] if arguments[:1] == ["cls"] else arguments  # a bound method shows no cls
-    real = [one.name for one in inspect.signature(target).parameters.values() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-    assert arguments == real
+    assert arguments == [one.name for one in inspect.signature(target).parameters.values()
+                         if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
 
 
 def test_everything_public_has_a_stub():

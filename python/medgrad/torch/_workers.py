@@ -71,8 +71,8 @@ def _aggregate(workers, tensor, rule, step, topology, server, non_finite, weight
         weights = np.ascontiguousarray(weights, dtype=np.float64).ravel()
     if center is not None:
         center = np.ascontiguousarray(torch.as_tensor(center).detach().to("cpu", kind).reshape(-1).numpy())
-    info = workers.aggregate(rule, mine, out, text("topology", topology), whole("server", server, 0, 2**31 - 1), step, weights, center, policy(non_finite),
-                             torch.get_num_threads(), report)
+    info = workers.aggregate(rule, mine, out, text("topology", topology), whole("server", server, 0, 2**31 - 1), step, weights,
+                             center, policy(non_finite), torch.get_num_threads(), report)
     with torch.no_grad():
         tensor.copy_(torch.from_numpy(out).reshape(tensor.shape))
     return {**info, "step": step}
@@ -85,8 +85,8 @@ def robust_all_reduce(tensor: torch.Tensor, rule: str = "median", group: Any = N
     bears workers with wrong numbers, as many as the rule does.
 
     rule and parameters are those of medgrad.aggregate: "median", "nnm+geometric-median", f=1. group: any process group with
-    an all-to-all (gloo, nccl, mpi), or a Crew; the default group where it is left out. The result has the bits of medgrad.aggregate on the
-    stacked tensors, on every rank.
+    an all-to-all (gloo, nccl, mpi), or a Crew; the default group where it is left out. The result has the bits of
+    medgrad.aggregate on the stacked tensors, on every rank.
 
     topology: "sharded" (every rank gets some columns of all vectors, 2 (n-1)/n d numbers in and out as in a ring all-reduce;
     inner products of whole vectors are summed up over the ranks) or "server" (one rank, which all must trust, gets all).
