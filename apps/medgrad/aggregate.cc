@@ -31,7 +31,7 @@ class Aggregate final : public Command {
     method_.declare(options);
     options.arguments("FILE...", files_, kRowsHelp);
     options.value("--weights", weights_, "FILE", "a positive weight per row (default: all 1)");
-    options.value("--center", center_, "FILE", "the vector to clip around (default: 0)");
+    center_.declare(options, "the vector to clip around (default: 0)");
     non_finite_.declare(options);
     options.value(
         "--stats", stats_, "FILE",
@@ -45,11 +45,7 @@ class Aggregate final : public Command {
   void run(const Common& common) override {
     method_.give_seed(common.seed);
     const Rule method = method_.make();
-    if (!center_.empty() && !takes_center(method))
-      throw Error(fmt::format(
-          "{} does not take --center; only what clips does: clipped-mean, centered-clipping, clip "
-          "and arc.",
-          method_.entry().name));
+    center_.check(method, method_.entry().name);
     const NonFinite non_finite = non_finite_.value();
     if (!weights_.empty() && !takes_weights(method))
       throw Error(fmt::format("{} does not take --weights.", method_.entry().name));
@@ -71,7 +67,7 @@ class Aggregate final : public Command {
     with_option_names([&] { validate(method, n); });
     std::vector<std::string> notes(matrix.notes().begin(), matrix.notes().end());
     const std::vector<double> weights = read_weights(n, notes);
-    const std::vector<T> center = read_center<T>(d, notes);
+    const std::vector<T> center = center_.read<T>(d, files_.front(), notes);
     const auto pool = make_pool(common, n * d);
     std::vector<RowReport> report;
     const SampleOptions<T> options{.weights = weights,
@@ -125,18 +121,6 @@ class Aggregate final : public Command {
     return weights;
   }
 
-  template <Real T>
-  [[nodiscard]] std::vector<T> read_center(std::size_t d, std::vector<std::string>& notes) const {
-    if (center_.empty()) return {};
-    const std::string row = fmt::format("a row of {} has {}", files_.front(), d);
-    auto center = read_vector<T>(center_, d, row, &notes);
-    if (const auto bad = first_non_finite(std::span<const T>(center))) {
-      throw Error(non_finite_sentence(center_, *bad, static_cast<double>(center[*bad]),
-                                      "the centre must be finite"));
-    }
-    return center;
-  }
-
   [[nodiscard]] std::string text_of(const SampleInfo& info, std::span<const RowReport> report,
                                     std::size_t n, std::size_t d) const {
     nlohmann::ordered_json json = {
@@ -161,7 +145,8 @@ class Aggregate final : public Command {
   MethodChoice<Rule> method_{"METHOD", rules(), find_rule, pre_aggregators()};
   NonFiniteOption non_finite_;
   RowOutput output_;
-  std::string weights_, center_, stats_;
+  CenterOption center_;
+  std::string weights_, stats_;
   std::vector<std::string> files_;
 };
 

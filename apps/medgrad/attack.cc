@@ -37,6 +37,7 @@ class AttackCommand final : public Command {
     std::vector<std::string> names;
     for (const Entry<Rule>& entry : rules()) names.emplace_back(entry.name);
     options.offer("--against", names);
+    center_.declare(options, "the vector that the aggregator clips around (default: 0)");
     non_finite_.declare(options);
     output_.declare(options);
     output_.declare_header(options);
@@ -55,6 +56,9 @@ class AttackCommand final : public Command {
                       "experiments: medgrad reproduce byzantine.",
                       attack_.entry().name));
     const std::optional<Rule> rule = rule_against(attack, f);
+    if (rule) center_.check(*rule, against_);
+    if (!rule && center_.given())
+      throw Error("--center is that of the rule of --against, and there is none.");
     const NonFinite non_finite = non_finite_.value();
     output_.check();
     const std::string files[] = {file_.empty() ? "-" : file_};
@@ -95,6 +99,9 @@ class AttackCommand final : public Command {
   void run_on(const Matrix<T>& matrix, const Attack& attack, std::size_t f,
               AttackOptions<T>& options, const Common& common) const {
     const std::size_t d = matrix.d(), rows = rows_sent(attack, f);
+    std::vector<std::string> notes(matrix.notes().begin(), matrix.notes().end());
+    const std::vector<T> center = center_.read<T>(d, source(), notes);
+    options.center = center;
     if (rows > kMostNumbers / d)
       throw Error("--f", f_,
                   fmt::format("with {} a row it must be at most {}", counted(d, "component"),
@@ -107,7 +114,7 @@ class AttackCommand final : public Command {
     const AttackInfo info = attack_named(matrix, attack, f, std::span<T>(lies), options);
     for (std::size_t k = 0; k < rows; ++k) writer.write(std::span<const T>(lies).subspan(k * d, d));
     writer.commit();
-    tell_notes(matrix.notes(), common);
+    tell_notes(notes, common);
     if (info.nan + info.inf > 0) warn_non_finite(common, info.nan, info.inf);
     if (rows == 0 && f > 0) warn(common, "silent workers send nothing: there are no rows.");
     if (info.tried > 0)
@@ -140,6 +147,7 @@ class AttackCommand final : public Command {
 
   MethodChoice<Attack> attack_{"ATTACK", attacks(), find_attack};
   NonFiniteOption non_finite_;
+  CenterOption center_;
   RowOutput output_;
   std::string f_, against_, file_;
 };

@@ -86,6 +86,35 @@ void RowOutput::refuse_npy(std::string_view what) const {
   if (format() == FileFormat::npy) throw Error(std::string(what) + " writes csv or json, not npy.");
 }
 
+void CenterOption::declare(Options& options, const std::string& help) {
+  options.value("--center", file_, "FILE", help);
+}
+
+void CenterOption::check(const Rule& rule, std::string_view name) const {
+  if (file_.empty() || takes_center(rule)) return;
+  throw Error(fmt::format(
+      "{} does not take --center; only what clips does: clipped-mean, centered-clipping, clip "
+      "and arc.",
+      name));
+}
+
+template <Real T>
+std::vector<T> CenterOption::read(std::size_t d, const std::string& rows,
+                                  std::vector<std::string>& notes) const {
+  if (file_.empty()) return {};
+  auto center = read_vector<T>(file_, d, fmt::format("a row of {} has {}", rows, d), &notes);
+  if (const auto bad = first_non_finite(std::span<const T>(center))) {
+    throw Error(non_finite_sentence(file_, *bad, static_cast<double>(center[*bad]),
+                                    "the centre must be finite"));
+  }
+  return center;
+}
+
+template std::vector<float> CenterOption::read(std::size_t, const std::string&,
+                                               std::vector<std::string>&) const;
+template std::vector<double> CenterOption::read(std::size_t, const std::string&,
+                                                std::vector<std::string>&) const;
+
 void NonFiniteOption::declare(Options& options) {
   options.value("--non-finite", text_, "HOW",
                 "how to treat NaN and infinities: reject (default) stops with an error; robust "

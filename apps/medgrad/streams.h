@@ -6,10 +6,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "command.h"
 #include "medgrad/estimator.h"
 #include "medgrad/io.h"
+#include "medgrad/sample.h"
 #include "medgrad/thread_pool.h"
 #include "status_line.h"
 
@@ -101,6 +104,22 @@ void warn_non_finite(const Common& common, std::size_t nan, std::size_t inf);
 [[nodiscard]] std::string non_finite_sentence(const std::string& where, std::size_t index,
                                               double value, const std::string& advice,
                                               std::span<const std::string> names = {});
+
+// --center: what rules that clip do so around.
+class CenterOption {
+ public:
+  void declare(Options& options, const std::string& help);
+  [[nodiscard]] bool given() const { return !file_.empty(); }
+  // Throws Error if it is given for a rule, called `name`, that does not clip.
+  void check(const Rule& rule, std::string_view name) const;
+  // Empty where there is none. `rows` is the file of the rows, of length d.
+  template <Real T>
+  [[nodiscard]] std::vector<T> read(std::size_t d, const std::string& rows,
+                                    std::vector<std::string>& notes) const;
+
+ private:
+  std::string file_;
+};
 
 // Runs `use`, which reads the matrix: an Error says where its rows came from, and about a number
 // that is not finite, in which line it is and what could be done about it.

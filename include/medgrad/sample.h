@@ -46,7 +46,9 @@ struct RowReport {
   // taken by themselves, the mean of that over the components. NaN where there is no such thing:
   // for LpMedian with p other than 1 and 2, and MedianOfMeans.
   double weight = 0;
-  double kept = 1;  // the share of the components in which the row has a part; NaN as above
+  // The share of the components in which the row has a part: with parts before the estimator, in
+  // which something that the row is in has one. NaN as above.
+  double kept = 1;
   double cut = 1;   // the factor by which it was clipped, 1 where it was not
   std::size_t nan = 0, inf = 0;
 };

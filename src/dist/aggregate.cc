@@ -125,8 +125,10 @@ class Round {
 
   // Rules that take every column by itself. `only`: whoever has all columns, if one has.
   SampleInfo by_columns(const Deal& deal, std::optional<int> only) {
-    const RulePlan plan =
-        estimators::make_plan(rule_, workers(), {}, template_.weights, options_.step);
+    estimators::Gram none;
+    none.points = workers();
+    estimators::Points points(std::move(none));
+    const RulePlan plan = estimators::make_plan(rule_, points, template_.weights, options_.step);
     const std::vector<Announcement> announced = announce_all(deal);
     Watch<T> watch(workers(), options_.non_finite, deal.pieces());
     Flow<T> flow(group_, deal, mine_, out_);
@@ -190,11 +192,7 @@ class Round {
   SampleInfo estimate(Input<T>& input, std::span<T> result, Watch<T>& watch) {
     if (rule_.before.empty() && estimators::ignores_order(rule_.method))
       estimators::sort_rows(input);
-    estimators::Gram gram;
-    if (estimators::needs_gram(rule_))
-      gram = estimators::gram_of(input, estimators::needs_origin(rule_));
-    const RulePlan plan =
-        estimators::make_plan(rule_, input.n, std::move(gram), input.weights, options_.step);
+    const RulePlan plan = estimators::plan_rule(rule_, input, options_.step);
     const SampleInfo info = estimators::carry_out(plan, input, result);
     if (options_.report == nullptr) return info;
     if (estimators::by_component(rule_.method)) {

@@ -154,7 +154,8 @@ NpyShape checked_shape(const NpyHeader& header, const std::string& name) {
   const std::uint64_t rows = shape.size() == 2 ? shape[0] : 1;
   const std::uint64_t dimension = shape.empty() ? 1 : shape.back();
   if (rows == 0 || dimension == 0)
-    throw Error(fmt::format("{} is empty: there are no rows in shape {}.", name, text_of(shape)));
+    throw Error(fmt::format("{} is empty: there are no {} in shape {}.", name,
+                            rows == 0 ? "rows" : "columns", text_of(shape)));
   constexpr std::uint64_t kMostElements = std::numeric_limits<std::int64_t>::max() / 8;
   if (dimension > kMostElements / rows)
     throw Error(

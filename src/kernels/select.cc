@@ -367,11 +367,12 @@ HWY_INLINE void NearMeans(D d, const T* HWY_RESTRICT x, std::size_t n, std::size
   const std::size_t rank = (n + 1) / 2;
   const V half = hn::Set(d, static_cast<T>(rank)), kept = hn::Set(d, static_cast<T>(n - f));
   TakeSample(d, x, n, sample);
-  V middle = SelectLanes(d, x, n, half, sample);
-  if (n % 2 == 0) middle = Midpoint(d, middle, NextRank(d, x, n, middle, half));
+  const V lower = SelectLanes(d, x, n, half, sample);
+  const V upper = n % 2 == 0 ? NextRank(d, x, n, lower, half) : lower;
   const V most = hn::Set(d, std::numeric_limits<T>::max());
   for (std::size_t i = 0; i < n; ++i) {
-    const V r = hn::Abs(hn::Sub(hn::LoadU(d, x + i * Line<T>()), middle));
+    const V at = hn::LoadU(d, x + i * Line<T>());
+    const V r = hn::Max(hn::Sub(lower, at), hn::Sub(at, upper));
     hn::StoreU(hn::Min(r, most), d, distances + i * Line<T>());
   }
   TakeSample(d, distances, n, sample);

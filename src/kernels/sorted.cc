@@ -100,16 +100,19 @@ struct Outcome {
   bool finite = true, settled = true;
 };
 
-// Of ranks i < f and i + n - f the one that is nearer to the middle; `odd` is 1 where both are
-// equally far.
+// Of ranks i < f and i + n - f the one that is nearer to the middle, which is that of two if n is
+// even: the one below and the one above are then as far from it. `odd` is 1 where both are equally
+// far.
 template <class D, class T, class V = hn::Vec<D>>
-HWY_INLINE void AddNearer(D d, const T* HWY_RESTRICT tile, const Wanted<T>& wanted, V middle,
+HWY_INLINE void AddNearer(D d, const T* HWY_RESTRICT tile, const Wanted<T>& wanted,
                           DoubleSum<D>& sum, V& odd) {
   const std::size_t shift = (wanted.n - wanted.f) * hn::Lanes(d);
+  const auto lower = hn::Load(d, tile + (wanted.n - 1) / 2 * hn::Lanes(d));
+  const auto upper = hn::Load(d, tile + wanted.n / 2 * hn::Lanes(d));
   for (std::size_t i = 0; i < wanted.f; ++i) {
     const auto low = hn::Load(d, tile + i * hn::Lanes(d));
     const auto high = hn::Load(d, tile + i * hn::Lanes(d) + shift);
-    const auto below = hn::Sub(middle, low), above = hn::Sub(high, middle);
+    const auto below = hn::Sub(lower, low), above = hn::Sub(high, upper);
     sum.add(hn::IfThenElse(hn::Lt(above, below), high, low));
     const auto tie = hn::And(hn::Eq(above, below), hn::Lt(low, high));
     odd = hn::IfThenElse(tie, hn::Set(d, T{1}), odd);
@@ -167,11 +170,7 @@ bool SortedMeansOf(const T* const* rows, const Wanted<T>& wanted, std::size_t be
       for (std::size_t i = 0; i < N; ++i) hn::Store(v[i], d, tile + i * lanes);
     DoubleSum<Tag<T>> sum;
     auto odd = none;
-    if (near) {
-      const auto low = hn::Load(d, tile + (n - 1) / 2 * lanes);
-      const auto middle = n % 2 == 1 ? low : Midpoint(d, low, hn::Load(d, tile + n / 2 * lanes));
-      AddNearer(d, tile, wanted, middle, sum, odd);
-    }
+    if (near) AddNearer(d, tile, wanted, sum, odd);
     if constexpr (N <= 16) {
       for (std::size_t i = 0; i < N; ++i)
         if (i >= f && i + f < n) sum.add(v[i]);

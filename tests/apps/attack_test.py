@@ -4,6 +4,7 @@ Run by CTest as: attack_test.py MEDGRAD.
 """
 
 import json
+import re
 import unittest
 
 import numpy as np
@@ -50,6 +51,29 @@ class Attacks(CommandTest):
         self.good("attack", "silent", "--f", 2, "--out", out, self.honest())
         self.assertEqual(np.load(out).shape, (0, 3))
         self.assertEqual(self.good("attack", "sign-flip", "--f", 0, self.honest()), b"")
+
+    def test_optimal_against_a_rule_with_a_centre(self):
+        center, f = np.array([5.0, -3.0, 2.0]), 2
+        mean = HONEST.mean(0)
+
+        def moved(strength):
+            v = center
+            for _ in range(3):
+                x = np.vstack([HONEST, [-strength * mean] * f]) - v
+                v = v + (x * np.minimum(1, 0.7 / np.linalg.norm(x, axis=1))[:, None]).mean(0)
+            return np.linalg.norm(v - mean)
+        rule = ("ipm", "--f", f, "--strength", "optimal", "--against", "centered-clipping:clip=0.7:iterations=3")
+        file = self.file("center.csv", "5,-3,2\n")
+        lie = self.lies(*rule, "--center", file)[0]
+        strength = -lie[0] / mean[0]
+        most = max(moved(s) for s in np.geomspace(1 / 16, 256, 2000))
+        self.assertGreater(moved(strength), 0.99 * most)
+        said = run("attack", *rule, "--center", file, self.honest()).stderr.decode()
+        distance = float(re.search(r"takes the result of .* (\S+) away", said)[1])
+        self.assertAlmostEqual(distance / moved(strength), 1, places=3)
+        self.bad("krum does not take --center", "attack", "ipm", "--f", 1, "--strength", "optimal", "--against", "krum",
+                 "--center", file, self.honest())
+        self.bad("--center is that of the rule of --against", "attack", "ipm", "--f", 1, "--center", file, self.honest())
 
     def test_files_and_types(self):
         data = self.file("honest.npy", HONEST.astype(np.float32))

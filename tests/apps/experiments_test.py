@@ -49,6 +49,17 @@ class Reproducibility(ExperimentsTest):
         self.assertNotEqual(content(self.path("1"), "toy", "results.csv"),
                             content(self.path("2"), "toy", "results.csv"))
 
+    def test_seeds_of_every_kind_with_runs(self):
+        small = {"byzantine": {"kind": "byzantine", "rules": ["median"], "attacks": ["nan"], "f": 1, "steps": 3,
+                               "objective": {"name": "least-squares", "d": 2}},
+                 "centered-clipping": {"kind": "centered-clipping", "n": 5, "d": [1], "clip": [1, 0.5]}}
+        for name, keys in small.items():
+            file = self.file("own.json", {"experiment": name, **keys})
+            self.good("run", file, "--seeds", 3, "--out", self.out, "--no-svg", "--replace")
+            self.assertEqual(read_json(self.out, name, "config.json")["seeds"], 3)
+            self.assertEqual({row["runs"] for row in read_json(self.out, name, "summary.json")["rows"]
+                              if "runs" in row} - {3}, set())
+
     def test_figures(self):
         text = self.good("reproduce", "projection", "--pdf", "--out", self.out)
         self.assertRegex(text, r"^projection: .*\n(.*\n)*1 experiment in .* report: .*index\.html\n$")

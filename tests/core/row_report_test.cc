@@ -98,6 +98,67 @@ TEST(RowReports, SharesOfComponents) {
   }
 }
 
+// A part that changes nothing changes nothing in what is said; after one that does, a row is kept
+// where something is that it is in.
+TEST(RowReports, SharesOfComponentsAfterMixing) {
+  const Matrix<double> data = normal<double>(9, 40, 3);
+  for (const std::string text : {"trimmed-mean:f=2", "median", "meamed:f=3"}) {
+    const auto plain = report(text, data).rows;
+    for (const char* const before : {"clip:clip=1000+", "clip:clip=1000+clip:clip=2000+"}) {
+      const auto rows = report(before + text, data).rows;
+      for (std::size_t i = 0; i < 9; ++i) {
+        EXPECT_EQ(rows[i].kept, plain[i].kept) << text;
+        EXPECT_EQ(rows[i].weight, plain[i].weight) << text;
+      }
+    }
+  }
+  // Clipped to unit length: of each column, the shares of a trimmed mean of those rows.
+  Matrix<double> unit = data;
+  for (std::size_t i = 0; i < 9; ++i) {
+    double square = 0;
+    for (std::size_t j = 0; j < 40; ++j) square += data(i, j) * data(i, j);
+    for (std::size_t j = 0; j < 40; ++j) unit(i, j) /= std::sqrt(square);
+  }
+  const auto clipped = report("clip+trimmed-mean:f=2", data).rows;
+  const auto want = report("trimmed-mean:f=2", unit).rows;
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(clipped[i].kept, want[i].kept);
+  // Two of four buckets are kept in every column: row i is in one of them.
+  Matrix<double> steps(8, 4);
+  for (std::size_t i = 0; i < 8; ++i)
+    for (std::size_t j = 0; j < 4; ++j) steps(i, j) = std::ldexp(1.0, static_cast<int>(i));
+  double kept = 0;
+  for (const RowReport& row : report("bucketing+trimmed-mean:f=1", steps).rows) {
+    EXPECT_EQ(row.kept == 0 || row.kept == 1, true);
+    kept += row.kept;
+  }
+  EXPECT_EQ(kept, 4);
+}
+
+// What is missing counts as the median of its column, as the estimate had it.
+TEST(RowReports, WeightsGiveTheResultWhereEntriesAreMissing) {
+  Matrix<double> data = normal<double>(7, 5, 8), filled = data;
+  for (const auto& [i, j] : {std::pair<std::size_t, std::size_t>{0, 1}, {3, 1}, {3, 4}}) {
+    data(i, j) = kNan;
+    filled(i, j) = 0;
+  }
+  for (const std::size_t j : {1u, 4u}) {
+    std::vector<double> seen;
+    for (std::size_t i = 0; i < 7; ++i)
+      if (!std::isnan(data(i, j))) seen.push_back(data(i, j));
+    std::sort(seen.begin(), seen.end());
+    const double middle = (seen[(seen.size() - 1) / 2] + seen[seen.size() / 2]) / 2;
+    for (std::size_t i = 0; i < 7; ++i)
+      if (std::isnan(data(i, j))) filled(i, j) = middle;
+  }
+  for (const char* const text : {"geometric-median", "huber-location:mu=0.5", "lp-median:p=2"}) {
+    const Reported got = report(text, data);
+    std::vector<double> sum(5);
+    for (std::size_t i = 0; i < 7; ++i)
+      for (std::size_t j = 0; j < 5; ++j) sum[j] += got.rows[i].weight * filled(i, j);
+    EXPECT_LE(farthest(sum, got.m), 1e-8) << text;
+  }
+}
+
 TEST(RowReports, CutsAndOutliers) {
   Matrix<double> data(5, 2);
   data.x = {3, 4, 0, 1, 0.6, 0.8, -30, 40, 1e300, 0};

@@ -153,6 +153,32 @@ TEST(Rules, BreakTiesByTheLowerIndex) {
   EXPECT_EQ(run<double>(MeaMed{.f = 1}, column).m, std::vector<double>{1});
 }
 
+// Rounding must not decide: the largest eigenvalues of equal subsets, points that are equal once
+// they are clipped, the middle of two values that is between two numbers.
+TEST(Rules, BreakTiesByTheLowerIndexWhateverIsRounded) {
+  Matrix<double> two(4, 2);
+  two.x = {-6, 8, -1, 6, -6, 8, -1, 6};
+  EXPECT_LE(farthest(run<double>(Smea{.f = 1}, two).m, std::vector<double>{-13.0 / 3, 22.0 / 3}),
+            1e-14);
+  Matrix<double> clipped(7, 2);
+  clipped.x = {-3, 7, 5, -9, -1, 1, -3, 7, 5, -9, -1, 1, 5, -9};
+  std::vector<RowReport> rows;
+  (void)run<double>(make_rule("clip:clip=1+mda:f=1"), clipped, {.report = &rows});
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(rows[i].weight != 0, i < 6) << i;
+  for (const std::size_t n : {4u, 16u, 18u, 40u, 130u}) {
+    const auto ends = normal<float>(2, 300, static_cast<unsigned>(n));
+    Matrix<float> data(n, 300);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < 300; ++j) data(i, j) = ends((i + j) % 2, j);
+    const auto got = run<float>(MeaMed{.f = 1}, data).m;
+    for (std::size_t j = 0; j < 300; ++j) {
+      double sum = 0;  // without the last one
+      for (std::size_t i = 0; i + 1 < n; ++i) sum += static_cast<double>(data(i, j));
+      ASSERT_NEAR(got[j], sum / static_cast<double>(n - 1), 1e-6) << n << " " << j;
+    }
+  }
+}
+
 TEST(Rules, MeaMedForEveryNumberOfRows) {
   for (const std::size_t n : {1u, 2u, 3u, 8u, 17u, 40u, 128u, 129u, 200u}) {
     for (const std::size_t f : {std::size_t{0}, n / 4, (n - 1) / 2}) {

@@ -84,6 +84,26 @@ TEST(Dist, HasThemForOddData) {
   }
 }
 
+// Rows next to the origin and to each other, far from the others: distances are taken from the
+// data.
+TEST(Dist, HasThemForRowsFarFromTheBulk) {
+  const std::size_t n = 6, d = 18000;
+  auto x = vectors<double>(n, d, 4, false);
+  for (std::size_t j = 0; j < d; ++j) {
+    for (std::size_t i = 0; i < 4; ++i) x[i][j] += 1e7;
+    x[5][j] = x[4][j] + 1e-3 * x[5][j];
+  }
+  const std::vector<double> centre(d, 0.25);
+  for (const char* const text :
+       {"krum:f=1:neighbours=1", "multi-krum:f=1:neighbours=1:select=2", "clip:clip=2+mean",
+        "centered-clipping:clip=2:iterations=3", "clip:clip=2+krum:f=1", "clip:clip=2+median",
+        "clip:clip=2+geometric-median", "arc:f=1+clip:clip=2+nnm:f=1+trimmed-mean:f=1"}) {
+    SCOPED_TRACE(text);
+    expect_equal(text, x);
+    if (takes_center(make_rule(text))) expect_equal(text, x, {.center = centre});
+  }
+}
+
 TEST(Dist, TakesWeights) {
   const auto x = vectors<double>(4, 17000, 8, false);
   const std::vector<double> weights = {1, 2.5, 0.5, 1e-3};

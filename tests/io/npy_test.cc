@@ -253,7 +253,7 @@ TEST(Npy, SaysWhatIsWrong) {
       {npy(dictionary("<f8", "(1, 1, 1)"), 8),
        "x.npy has shape (1, 1, 1); one dimension (a single row) or two (rows) are needed."},
       {npy(dictionary("<f8", "(0, 3)"), 0), "x.npy is empty: there are no rows in shape (0, 3)."},
-      {npy(dictionary("<f8", "(3, 0)"), 0), "x.npy is empty: there are no rows in shape (3, 0)."},
+      {npy(dictionary("<f8", "(3, 0)"), 0), "x.npy is empty: there are no columns in shape (3, 0)."},
       {npy(dictionary("<f8", "(4294967296, 4294967296)"), 8),
        "x.npy has shape (4294967296, 4294967296), which is more than memory can hold."},
       {npy(dictionary("<f8", "(-1, 3)"), 8), malformed + "its shape is not made of whole numbers."},

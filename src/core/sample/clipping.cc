@@ -3,7 +3,10 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <vector>
 
+#include "core/sample/norms.h"
 #include "core/sample/plan.h"
 
 namespace medgrad::estimators {
@@ -31,100 +34,139 @@ Mixing shortened(const Points& points, std::span<const double> factors) {
 // a length near 1.
 class Clipping {
  public:
-  Clipping(const Points& points, double clip) : gram_(points.gram()), clip_(clip) {
-    const std::size_t all = gram_.points;
-    w_.assign(all, 0.0);
-    t_.assign(all, 0.0);
-    factors_.assign(gram_.rows(), 1.0);
-    if (!gram_.exponents.empty()) {
+  Clipping(double clip, std::vector<int> exponents, std::size_t all)
+      : clip_(clip), exponents_(std::move(exponents)), w_(all), factors_(all - 1, 1.0) {
+    if (!exponents_.empty()) {
       // Where v can be: as far as the origin, or the rows as far as they can pull.
-      int rows = std::numeric_limits<int>::min();
-      for (const int e : gram_.exponents) rows = std::max(rows, e);
-      unit_ = std::max(gram_.exponents.back(), std::min(rows, std::ilogb(clip) + 1));
+      const int rows = *std::max_element(exponents_.begin(), exponents_.end());
+      unit_ = std::max(exponents_.back(), std::min(rows, std::ilogb(clip) + 1));
     }
-    w_.back() = std::ldexp(1.0, gram_.exponent(all - 1) - unit_);
+    w_.back() = std::ldexp(1.0, exponent(all - 1) - unit_);
   }
 
-  // One iteration; false if nothing changed.
-  bool step(std::span<const double> shares) {
-    const std::size_t all = gram_.points, n = gram_.rows();
-    double square = 0;
-    for (std::size_t i = 0; i < all; ++i) {
-      const double* const row = gram_.row(i);
-      t_[i] = std::inner_product(w_.begin(), w_.end(), row, 0.0);
-      square += w_[i] * t_[i];
-    }
-    std::vector<double> next = w_, pulls(n);
+  // One iteration, given |y_i - v|; false if nothing changed.
+  bool step(std::span<const double> shares, std::span<const Scaled> lengths) {
+    std::vector<double> next = w_, pulls(lengths.size());
     double moved = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const Scaled r = distance(i, square);
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      const Scaled& r = lengths[i];
       factors_[i] = factor_for(clip_, r);
       const double factor = factors_[i] * shares[i];
       moved += factor;
       // factor 2^(e_i - unit), in one step where the factor alone would vanish.
-      pulls[i] =
-          r.value > 0 && std::ldexp(r.value, r.exponent) > clip_
-              ? std::ldexp(clip_ / r.value * shares[i], gram_.exponent(i) - r.exponent - unit_)
-              : std::ldexp(factor, gram_.exponent(i) - unit_);
+      pulls[i] = r.value > 0 && std::ldexp(r.value, r.exponent) > clip_
+                     ? std::ldexp(clip_ / r.value * shares[i], exponent(i) - r.exponent - unit_)
+                     : std::ldexp(factor, exponent(i) - unit_);
     }
     for (double& x : next) x *= 1 - moved;
-    for (std::size_t i = 0; i < n; ++i) next[i] += pulls[i];
+    for (std::size_t i = 0; i < pulls.size(); ++i) next[i] += pulls[i];
     const bool changed = next != w_;
     w_ = std::move(next);
     return changed;
   }
 
+  [[nodiscard]] int unit() const { return unit_; }
+  [[nodiscard]] const std::vector<double>& weights() const { return w_; }
   // Those of the last iteration.
   [[nodiscard]] const std::vector<double>& factors() const { return factors_; }
   // The coefficients of the points; they add up to 1.
   [[nodiscard]] std::vector<double> coefficients() const {
     std::vector<double> c(w_.size());
-    for (std::size_t i = 0; i < c.size(); ++i) c[i] = std::ldexp(w_[i], unit_ - gram_.exponent(i));
+    for (std::size_t i = 0; i < c.size(); ++i) c[i] = std::ldexp(w_[i], unit_ - exponent(i));
     return c;
   }
 
  private:
-  // |y_i - v|, in units in which neither overflows.
-  [[nodiscard]] Scaled distance(std::size_t i, double square) const {
-    const int own = gram_.exponent(i), e = std::max(own, unit_);
-    const double a = std::ldexp(1.0, own - e), b = std::ldexp(1.0, unit_ - e);
-    const double *row = gram_.row(i), mine = a * a * row[i], theirs = b * b * square;
-    const double q = mine + theirs - 2 * a * b * t_[i];
-    constexpr double kCancelled = 1e-4;
-    if (q > kCancelled * (mine + theirs)) return {std::sqrt(q), e};
+  [[nodiscard]] int exponent(std::size_t i) const { return exponents_.empty() ? 0 : exponents_[i]; }
+
+  double clip_;
+  std::vector<int> exponents_;
+  int unit_ = 0;
+  std::vector<double> w_, factors_;
+};
+
+// |y_i - v| from inner products; none where they have lost its digits.
+class ClippedLengths {
+ public:
+  ClippedLengths(const Points& points, const Clipping& clipping)
+      : gram_(points.gram()),
+        reach_(points.reach()),
+        clipping_(clipping),
+        enough_(points.mixture().empty() ? 1e-3 : 1e-5),  // means of many are near to each other
+        t_(gram_.points) {}
+
+  [[nodiscard]] std::optional<std::vector<Scaled>> operator()() {
+    const std::vector<double>& w = clipping_.weights();
+    square_ = far_ = 0;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      t_[i] = std::inner_product(w.begin(), w.end(), gram_.row(i), 0.0);
+      square_ += w[i] * t_[i];
+      far_ += w[i] * reach_[i];
+    }
+    const bool at_origin =
+        std::count(w.begin(), w.end(), 0.0) + 1 == static_cast<std::ptrdiff_t>(w.size()) &&
+        w.back() != 0;
+    std::vector<Scaled> lengths(gram_.rows());
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      const std::optional<Scaled> square =
+          at_origin && !gram_.squares.empty() ? gram_.square(i, w.size() - 1) : squared(i);
+      if (!square) return std::nullopt;
+      lengths[i] = {std::sqrt(square->value), square->exponent / 2};
+    }
+    return lengths;
+  }
+
+ private:
+  // In units in which neither y_i nor v overflows.
+  [[nodiscard]] std::optional<Scaled> squared(std::size_t i) const {
+    constexpr double kPlenty = 1e-2;
+    const int own = gram_.exponent(i), e = std::max(own, clipping_.unit());
+    const double a = std::ldexp(1.0, own - e), b = std::ldexp(1.0, clipping_.unit() - e);
+    const double q = a * a * gram_.row(i)[i] + b * b * square_ - 2 * a * b * t_[i];
+    const double far = a * reach_[i] + b * far_;
+    if (q > kPlenty * far * far) return Scaled{q, 2 * e};
     // Where v is next to a row, it is nearly that row alone: the difference has small coefficients.
-    double exact = 0;
-    for (std::size_t k = 0; k < gram_.points; ++k) {
-      const double ck = (k == i ? a : 0.0) - b * w_[k];
+    const std::vector<double>& w = clipping_.weights();
+    double exact = 0, size = 0;
+    for (std::size_t k = 0; k < w.size(); ++k) {
+      const double ck = (k == i ? a : 0.0) - b * w[k];
       if (ck == 0) continue;
       double sum = 0;
-      for (std::size_t l = 0; l < gram_.points; ++l)
-        sum += gram_.row(k)[l] * ((l == i ? a : 0.0) - b * w_[l]);
+      for (std::size_t l = 0; l < w.size(); ++l)
+        sum += gram_.row(k)[l] * ((l == i ? a : 0.0) - b * w[l]);
       exact += ck * sum;
+      size += std::abs(ck) * reach_[k];
     }
-    return {std::sqrt(std::max(0.0, exact)), e};
+    if (exact < enough_ * size * size) return std::nullopt;
+    return Scaled{exact, 2 * e};
   }
 
   const Gram& gram_;
-  double clip_;
-  int unit_ = 0;
-  std::vector<double> w_, t_, factors_;
+  const std::vector<double>& reach_;
+  const Clipping& clipping_;
+  double enough_;  // the share of a square that has to be left
+  double square_ = 0, far_ = 0;
+  std::vector<double> t_;
 };
 
-}  // namespace
+std::vector<double> shares_of(std::size_t n, std::span<const double> weights) {
+  if (weights.empty()) return std::vector<double>(n, 1 / static_cast<double>(n));
+  std::vector<double> shares(weights.begin(), weights.end());
+  const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares) share /= total;
+  return shares;
+}
 
-Plan plan(const CenteredClipping& rule, const Points& points, std::span<const double> weights) {
-  const std::size_t n = points.size();
-  std::vector<double> shares(n, 1 / static_cast<double>(n));
-  if (!weights.empty()) {
-    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-    for (std::size_t i = 0; i < n; ++i) shares[i] = weights[i] / total;
-  }
-  Clipping clipping(points, rule.clip);
+// `lengths` gives |y_i - v| for the weights so far, or nothing.
+template <class Lengths>
+std::optional<Plan> iterate(const CenteredClipping& rule, Clipping& clipping,
+                            std::span<const double> shares, Lengths&& lengths) {
   Plan made;
   while (made.iterations < rule.iterations) {
+    const std::optional<std::vector<Scaled>> r = lengths();
+    if (!r) return std::nullopt;
     ++made.iterations;
-    if (clipping.step(shares)) continue;
+    if (clipping.step(shares, *r)) continue;
     made.stop = Stop::rounding;  // v no longer changes, nor would it later
     break;
   }
@@ -133,8 +175,32 @@ Plan plan(const CenteredClipping& rule, const Points& points, std::span<const do
   return made;
 }
 
-Plan plan(const SampleClippedMean& rule, const Points& points) {
+}  // namespace
+
+std::optional<Plan> plan(const CenteredClipping& rule, const Points& points,
+                         std::span<const double> weights) {
+  Clipping clipping(rule.clip, points.gram().exponents, points.all());
+  return iterate(rule, clipping, shares_of(points.size(), weights),
+                 ClippedLengths(points, clipping));
+}
+
+std::optional<Plan> plan(const SampleClippedMean& rule, const Points& points) {
   return plan(CenteredClipping{.clip = rule.clip, .iterations = 1}, points);
+}
+
+template <Real T>
+Plan clip_rows(const CenteredClipping& rule, const Points& points, const Input<T>& input) {
+  Clipping clipping(rule.clip, points.gram().exponents, points.all());
+  std::vector<T> v(input.d);
+  const auto lengths = [&]() -> std::optional<std::vector<Scaled>> {
+    write_combination<T>(combination_of(points, clipping.coefficients()), true, input, v);
+    const Norms norms = row_norms(input, v.data(), static_cast<const T*>(nullptr));
+    std::vector<Scaled> r(input.n);
+    for (std::size_t i = 0; i < input.n; ++i)
+      r[i] = {norms.scaled[i], norms.scales.empty() ? 0 : -std::ilogb(norms.scales[i])};
+    return r;
+  };
+  return *iterate(rule, clipping, shares_of(input.n, input.weights), lengths);
 }
 
 Mixing mixing(const Clip& part, const Points& points, std::uint64_t) {
@@ -167,5 +233,8 @@ Mixing mixing(const Arc& part, const Points& points, std::uint64_t) {
   }
   return shortened(points, factors);
 }
+
+template Plan clip_rows(const CenteredClipping&, const Points&, const Input<float>&);
+template Plan clip_rows(const CenteredClipping&, const Points&, const Input<double>&);
 
 }  // namespace medgrad::estimators

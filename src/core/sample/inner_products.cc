@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/sample/close_pairs.h"
 #include "kernels/gram.h"
 
 namespace medgrad::estimators {
@@ -32,6 +33,15 @@ Scales scales_around(const Input<T>& input, const std::vector<T>& medians, bool 
 }
 
 }  // namespace
+
+Scaled Gram::square(std::size_t i, std::size_t k) const {
+  if (!squares.empty()) return squares[i * points + k];
+  const double *gi = row(i), *gk = row(k);
+  if (exponents.empty()) return {std::max(0.0, gi[i] + gk[k] - 2 * gi[k]), 0};
+  const int e = std::max(exponents[i], exponents[k]);
+  const double a = std::ldexp(1.0, exponents[i] - e), b = std::ldexp(1.0, exponents[k] - e);
+  return {std::max(0.0, a * a * gi[i] + b * b * gk[k] - 2 * a * b * gi[k]), 2 * e};
+}
 
 Gram add_up(std::size_t points, bool origin, const GramRuns& runs, std::span<const double> sums,
             const Scales& scales) {
@@ -77,6 +87,7 @@ Gram gram_of(const Input<T>& input, bool origin) {
     gram = add_up(points, origin, runs, sums, scales);
   }
   gram.seen = seen;
+  measure_close_pairs(input, gram);
   return gram;
 }
 

@@ -20,15 +20,17 @@ using estimators::Count;
 using estimators::Input;
 
 // One column, in row order, with room for as many values again. Of values that are equally far from
-// the median the first ones are taken.
+// the median the first ones are taken. Where that is between two of them, how far others are beyond
+// those is compared: the middle itself may have to be rounded.
 template <Real T>
 T one_column(std::span<const T> values, std::size_t f, std::vector<T>& room) {
   const std::size_t n = values.size(), kept = n - std::min(f, (n - 1) / 2);
   room.assign(values.begin(), values.end());
-  const T middle = estimators::median_of(std::span<T>(room));
+  const auto half = room.begin() + static_cast<std::ptrdiff_t>(n / 2);
+  std::nth_element(room.begin(), half, room.end());
+  const T upper = *half, lower = n % 2 == 1 ? upper : *std::max_element(room.begin(), half);
   const auto distance = [&](T x) {
-    const T r = std::abs(x - middle);
-    return r <= std::numeric_limits<T>::max() ? r : std::numeric_limits<T>::max();
+    return std::min(std::max(lower - x, x - upper), std::numeric_limits<T>::max());
   };
   for (std::size_t i = 0; i < n; ++i) room[i] = distance(values[i]);
   const auto last = room.begin() + static_cast<std::ptrdiff_t>(kept - 1);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,21 +23,15 @@
 
 namespace medgrad::estimators {
 
-// A length or its square that may be outside the range of doubles: value 2^exponent.
-struct Scaled {
-  double value = 0;
-  int exponent = 0;
-};
+// Adds up coefficients of points that are equal: those of the first one are then of all. `same` as
+// in Gram, one for each column of w, or empty.
+void merge_columns(std::vector<double>& w, std::span<const std::size_t> same);
 
 // n points that are affine combinations of the rows and the origin, and their inner products.
-// At first they are the rows themselves.
+// At first they are the rows themselves, around their componentwise median.
 class Points {
  public:
-  explicit Points(Gram gram)
-      : gram_(std::move(gram)),
-        rows_(gram_.points),
-        measured_(!gram_.g.empty()),
-        own_(gram_.exponents) {}
+  explicit Points(Gram gram);
 
   [[nodiscard]] std::size_t size() const { return gram_.rows(); }
   // With the origin, the last one, if there is one.
@@ -52,15 +47,26 @@ class Points {
   [[nodiscard]] std::vector<double> lengths() const;
 
   // Replaces the points by the combinations in the rows of m, a matrix of n x all() whose rows add
-  // up to 1. The origin stays. Without `products` there are no inner products after it: where only
+  // up to 1. The origin stays. Inner products are then around a point in the middle of the new
+  // ones: that of the medians of all coefficients. Without `products` there are none: where only
   // columns follow, they are not needed.
   void mix(std::size_t n, std::span<const double> m, bool products = true);
+
+  // The lengths that rounding errors of inner products are relative to, in units of the exponents:
+  // <y_i, y_k> is good to 1e-16 of reach_i reach_k.
+  [[nodiscard]] const std::vector<double>& reach() const { return reach_; }
+  // Are squares of distances between different points at least that share of what their rounding
+  // errors are relative to? Those of the points from the origin?
+  [[nodiscard]] bool keeps_distances(double share) const;
+  [[nodiscard]] bool keeps_lengths(double share) const;
 
   // The points as combinations of the rows: all() x rows(). Only of points that are mixed.
   [[nodiscard]] const std::vector<double>& mixture() const { return mixture_; }
   // The inner products of the rows, rows() x rows(), once the points are mixed. Empty where there
   // were none, or squares of rows are out of range.
   [[nodiscard]] const std::vector<double>& row_products() const { return row_products_; }
+  // Which rows are equal, as in Gram.
+  [[nodiscard]] const std::vector<std::size_t>& row_same() const { return row_same_; }
 
   // The combination sum_i c_i y_i (c of length all()) in terms of the rows and the origin: the
   // coefficients of (x_k - a) 2^-e_k, e_k as in the first Gram matrix, a any point.
@@ -72,12 +78,15 @@ class Points {
 
  private:
   [[nodiscard]] int unit() const;
-  [[nodiscard]] Scaled squared_distance(std::size_t i, std::size_t k) const;
+  [[nodiscard]] bool keeps_distance(std::size_t i, std::size_t k, double share) const;
+  void multiply_out(std::vector<double> w, Gram& gram);
 
   Gram gram_;         // of the points; exponents are those of the points
   std::size_t rows_;  // with the origin
   bool measured_;
   std::vector<int> own_;  // exponents of the rows
+  std::vector<std::size_t> row_same_;
+  std::vector<double> reach_;
   std::vector<double>
       mixture_;  // all() x rows_, in units of the exponents of both; empty: identity
   std::vector<double> row_products_;
@@ -109,11 +118,18 @@ struct Plan {
 [[nodiscard]] Plan plan(const Mda& rule, const Points& points);
 [[nodiscard]] Plan plan(const Smea& rule, const Points& points);
 [[nodiscard]] Plan plan(const Caf& rule, const Points& points);
-[[nodiscard]] Plan plan(const CenteredClipping& rule, const Points& points,
-                        std::span<const double> weights = {});
 // Of points that are no longer the rows.
 [[nodiscard]] Plan plan(const Mean& rule, const Points& points);
-[[nodiscard]] Plan plan(const SampleClippedMean& rule, const Points& points);
+
+// The same for those that clip. None where inner products are not enough: a result next to rows
+// that are far from the others.
+[[nodiscard]] std::optional<Plan> plan(const CenteredClipping& rule, const Points& points,
+                                       std::span<const double> weights = {});
+[[nodiscard]] std::optional<Plan> plan(const SampleClippedMean& rule, const Points& points);
+// From the rows themselves, which are the points: two passes for each iteration.
+template <Real T>
+[[nodiscard]] Plan clip_rows(const CenteredClipping& rule, const Points& points,
+                             const Input<T>& input);
 
 // The same for those that minimise a sum of distances. None where inner products are not enough, as
 // next to a line.
@@ -146,6 +162,9 @@ struct Combination {
   std::size_t anchor = 0;
 };
 [[nodiscard]] Combination combination_of(const Points& points, std::span<const double> c);
+// Written down, for the columns of the input. `origin`: there is one after the rows.
+template <Real T>
+void write_combination(const Combination& c, bool origin, const Input<T>& input, std::span<T> out);
 
 // A rule whose decisions about whole rows have been made: what is left is a matter of columns.
 struct RulePlan {
@@ -158,6 +177,12 @@ struct RulePlan {
   std::vector<double> cut;  // factors by which rows were clipped, if they were
   bool finite = false;      // is every entry of the rows known to be finite?
   std::optional<Certificate> certificate;
+  bool own = true;  // is each of `rows` made of one row alone?
+  // Where inner products have lost too many digits by mixing: what is to be done to `rows` as if
+  // they were data, and the plan for that. Else none.
+  std::optional<Rule> rest;
+  std::uint64_t rest_round = 0;
+  std::shared_ptr<const RulePlan> then;
 };
 
 // Does it take every component by itself?
@@ -167,10 +192,14 @@ struct RulePlan {
 [[nodiscard]] bool needs_gram(const Rule& rule);
 [[nodiscard]] bool needs_origin(const Rule& rule);
 
-// `gram` may be empty where the rule needs none. `weights` as in Input; `round` as in
-// SampleOptions.
-[[nodiscard]] RulePlan make_plan(const Rule& rule, std::size_t n, Gram gram,
-                                 std::span<const double> weights, std::uint64_t round);
+// As far as it can be made from inner products, of which there are none where the rule needs none;
+// the points are mixed. `weights` as in Input; `round` as in SampleOptions.
+[[nodiscard]] RulePlan make_plan(const Rule& rule, Points& points, std::span<const double> weights,
+                                 std::uint64_t round);
+
+// All of it: inner products, and where they are not enough, the rows again.
+template <Real T>
+[[nodiscard]] RulePlan plan_rule(const Rule& rule, const Input<T>& input, std::uint64_t round);
 
 // The result in the columns of the input, which may be a slice of all.
 template <Real T>
@@ -183,6 +212,11 @@ template <Real T>
 // The rows that the method gets, if it is not done, written down: n x d, n = plan.rows.size().
 template <Real T>
 [[nodiscard]] std::vector<T> mixed_rows(const RulePlan& plan, const Input<T>& input, Count& seen);
+
+// Those rows as input.
+template <Real T>
+[[nodiscard]] Input<T> input_of_mixed(const RulePlan& plan, const Input<T>& input,
+                                      std::span<const T> rows);
 
 // The parts that rows have in the result: weight and kept of RowReport, in the order of the input.
 struct Shares {

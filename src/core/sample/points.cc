@@ -6,6 +6,7 @@
 #include "core/sample/distinct.h"
 #include "core/sample/plan.h"
 #include "kernels/matrix.h"
+#include "kernels/select.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -47,19 +48,52 @@ void multiply(const double* a, const double* b, std::size_t n, std::size_t m, st
   }
 }
 
+// Is it the identity of the first n of `all` points?
+bool changes_nothing(std::span<const double> m, std::size_t n, std::size_t all) {
+  if (m.size() != n * all) return false;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < all; ++k)
+      if (m[i * all + k] != (i == k ? 1 : 0)) return false;
+  return true;
+}
+
+// Subtracts from all rows the median of each column of the first n: what most of them have in
+// common is then gone.
+void subtract_middle(std::vector<double>& w, std::size_t n, std::size_t columns) {
+  std::vector<const double*> rows(n);
+  for (std::size_t i = 0; i < n; ++i) rows[i] = &w[i * columns];
+  std::vector<double> middle(columns), room(kernels::select_room<double>(n));
+  kernels::select_columns<double>(rows.data(), n, columns, (n + 1) / 2, middle.data(), nullptr,
+                                  room.data());
+  for (std::size_t i = 0; i < w.size(); i += columns)
+    for (std::size_t k = 0; k < columns; ++k) w[i + k] -= middle[k];
+}
+
 }  // namespace
 
-Scaled Points::squared_distance(std::size_t i, std::size_t k) const {
-  const double *gi = gram_.row(i), *gk = gram_.row(k);
-  if (gram_.exponents.empty()) return {std::max(0.0, gi[i] + gk[k] - 2 * gi[k]), 0};
-  const int e = std::max(gram_.exponents[i], gram_.exponents[k]);
-  const double a = std::ldexp(1.0, gram_.exponents[i] - e),
-               b = std::ldexp(1.0, gram_.exponents[k] - e);
-  return {std::max(0.0, a * a * gi[i] + b * b * gk[k] - 2 * a * b * gi[k]), 2 * e};
+void merge_columns(std::vector<double>& w, std::span<const std::size_t> same) {
+  const std::size_t columns = same.size();
+  for (std::size_t i = 0; columns > 0 && i < w.size(); i += columns) {
+    for (std::size_t k = 0; k < columns; ++k) {
+      if (same[k] == k) continue;
+      w[i + same[k]] += w[i + k];
+      w[i + k] = 0;
+    }
+  }
+}
+
+Points::Points(Gram gram)
+    : gram_(std::move(gram)),
+      rows_(gram_.points),
+      measured_(!gram_.g.empty()),
+      own_(gram_.exponents),
+      row_same_(gram_.same) {
+  for (std::size_t i = 0; i < gram_.points && measured_; ++i)
+    reach_.push_back(std::sqrt(gram_.row(i)[i]));
 }
 
 Scaled Points::distance(std::size_t i, std::size_t k) const {
-  const Scaled square = squared_distance(i, k);
+  const Scaled square = gram_.square(i, k);
   return {std::sqrt(square.value), square.exponent / 2};
 }
 
@@ -80,7 +114,8 @@ std::vector<double> Points::squared_distances() const {
   const std::size_t n = size();
   const int one = unit();
   std::vector<double> squares(n * n);
-  if (gram_.exponents.empty()) {  // in_units changes nothing, unless they are very large
+  if (gram_.exponents.empty() && gram_.squares.empty()) {
+    // in_units changes nothing, unless they are very large
     std::vector<double> own(n);
     for (std::size_t i = 0; i < n; ++i) own[i] = gram_.row(i)[i];
     double most = 0;
@@ -98,7 +133,7 @@ std::vector<double> Points::squared_distances() const {
   }
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < i; ++k)
-      squares[i * n + k] = squares[k * n + i] = in_units(squared_distance(i, k), one);
+      squares[i * n + k] = squares[k * n + i] = in_units(gram_.square(i, k), one);
   }
   return squares;
 }
@@ -109,6 +144,61 @@ std::vector<double> Points::lengths() const {
   for (std::size_t i = 0; i < size(); ++i)
     lengths[i] = std::sqrt(in_units({gram_.row(i)[i], 2 * gram_.exponent(i)}, one));
   return lengths;
+}
+
+bool Points::keeps_distance(std::size_t i, std::size_t k, double share) const {
+  if (!gram_.same.empty() && gram_.same[i] == gram_.same[k]) return true;
+  if (!gram_.squares.empty()) return true;
+  const Scaled square = gram_.square(i, k);
+  const int e = square.exponent / 2;
+  const double far =
+      std::ldexp(reach_[i], gram_.exponent(i) - e) + std::ldexp(reach_[k], gram_.exponent(k) - e);
+  return square.value >= share * far * far;
+}
+
+bool Points::keeps_distances(double share) const {
+  for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (!keeps_distance(i, k, share)) return false;
+  return true;
+}
+
+bool Points::keeps_lengths(double share) const {
+  for (std::size_t i = 0; i < size() && gram_.origin; ++i)
+    if (!keeps_distance(i, size(), share)) return false;
+  return true;
+}
+
+// The inner products of the combinations in the rows of w, a matrix of gram.points x all(), which
+// are in the units of gram.
+void Points::multiply_out(std::vector<double> w, Gram& gram) {
+  const std::size_t old = all(), now = gram.points;
+  // Points that are equal are one, and points made in the same way are the same, as they often are
+  // among neighbours.
+  merge_columns(w, gram_.same);
+  const Distinct points = distinct_rows(w, now, old);
+  const std::size_t few = points.first.size();
+  std::vector<double> own(few * old), half(few * old), transposed(old * few), inner(few * few),
+      reach(now);
+  for (std::size_t i = 0; i < few; ++i) {
+    std::copy_n(&w[points.first[i] * old], old, &own[i * old]);
+    for (std::size_t k = 0; k < old; ++k) transposed[k * few + i] = own[i * old + k];
+  }
+  multiply(own.data(), gram_.g.data(), few, old, old, half.data());
+  multiply(half.data(), transposed.data(), few, old, few, inner.data());
+  gram.g.resize(now * now);
+  gram.same.resize(now);
+  for (std::size_t i = 0; i < now; ++i) {
+    const std::size_t p = points.of[i];
+    gram.same[i] = points.first[p];
+    // Equal up to rounding on both sides of the diagonal; rules may rely on more.
+    for (std::size_t k = 0; k < now; ++k) {
+      const std::size_t q = points.of[k];
+      gram.g[i * now + k] = (inner[p * few + q] + inner[q * few + p]) / 2;
+    }
+    for (std::size_t k = 0; k < old; ++k) reach[i] += std::abs(w[i * old + k]) * reach_[k];
+  }
+  reach_ = std::move(reach);
 }
 
 void Points::mix(std::size_t n, std::span<const double> m, bool products) {
@@ -138,31 +228,15 @@ void Points::mix(std::size_t n, std::span<const double> m, bool products) {
   }
   mixture_ = std::move(mixture);
   if (row_products_.empty() && own_.empty() && old == rows_) row_products_ = gram_.g;
+  if (changes_nothing(m, size(), old)) return;
   Gram gram;
   gram.points = now;
   gram.origin = gram_.origin;
   gram.exponents = std::move(exponents);
   gram.seen = gram_.seen;
   if (products && !gram_.g.empty()) {
-    // Points made in the same way are the same, and among neighbours they often are.
-    const Distinct points = distinct_rows(w, now, old);
-    const std::size_t few = points.first.size();
-    std::vector<double> own(few * old), half(few * old), transposed(old * few), inner(few * few);
-    for (std::size_t i = 0; i < few; ++i)
-      std::copy_n(&w[points.first[i] * old], old, &own[i * old]);
-    multiply(own.data(), gram_.g.data(), few, old, old, half.data());
-    for (std::size_t i = 0; i < few; ++i) {
-      for (std::size_t k = 0; k < old; ++k) transposed[k * few + i] = own[i * old + k];
-    }
-    multiply(half.data(), transposed.data(), few, old, few, inner.data());
-    gram.g.resize(now * now);
-    for (std::size_t i = 0; i < now; ++i) {
-      for (std::size_t k = 0; k < now; ++k) {
-        // Equal up to rounding on both sides of the diagonal; rules may rely on more.
-        const std::size_t p = points.of[i], q = points.of[k];
-        gram.g[i * now + k] = p >= q ? inner[p * few + q] : inner[q * few + p];
-      }
-    }
+    if (gram.exponents.empty()) subtract_middle(w, n, old);
+    multiply_out(std::move(w), gram);
   }
   gram_ = std::move(gram);
 }

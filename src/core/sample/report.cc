@@ -12,15 +12,19 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// |x_i - c| for the rows of the input; missing entries count as c.
+// |x_i - c| for the rows of the input; missing entries count as those of `fill`, null for the
+// medians of what their columns have.
 template <Real T>
-std::vector<double> distances_to(const Input<T>& input, const T* c) {
-  const Norms norms = row_norms(input, c, c);
+std::vector<double> distances_to(const Input<T>& input, const T* c, const T* fill) {
+  const Norms norms = row_norms(input, c, fill);
   std::vector<double> r = norms.scaled;
   for (std::size_t i = 0; i < r.size() && !norms.scales.empty(); ++i) r[i] /= norms.scales[i];
   for (double& x : r) x = std::min(x, std::numeric_limits<double>::max());
   return r;
 }
+
+// The rows of the caller that every row of an input is made of.
+using Members = std::vector<std::vector<std::size_t>>;
 
 // ---- Estimators that take each column by itself -------------------------------------------------
 
@@ -62,26 +66,35 @@ void share_column(const TrimmedMean& rule, Column& c) {
 
 void share_column(const MeaMed& rule, Column& c) {
   const std::size_t n = c.share.size(), kept = n - std::min(rule.f, (n - 1) / 2);
-  const double middle = std::midpoint(c.values[c.order[(n - 1) / 2]], c.values[c.order[n / 2]]);
+  const double lower = c.values[c.order[(n - 1) / 2]], upper = c.values[c.order[n / 2]];
+  const auto distance = [&](std::size_t i) {
+    return std::max(lower - c.values[i], c.values[i] - upper);
+  };
   std::vector<std::size_t> near(n);
   std::iota(near.begin(), near.end(), std::size_t{0});
-  std::stable_sort(near.begin(), near.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(c.values[a] - middle) < std::abs(c.values[b] - middle);
-  });
+  std::stable_sort(near.begin(), near.end(),
+                   [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
   for (std::size_t k = 0; k < kept; ++k) c.share[near[k]] = 1 / static_cast<double>(kept);
 }
 
-// Sums over columns, chunk by chunk.
+// Sums over columns, chunk by chunk: weights of the rows of the input, and for the rows of the
+// caller in how many columns one is kept that they are in.
 template <Real T, class M>
-Shares share_columns(const M& method, const Input<T>& input) {
+Shares share_columns(const M& method, const Input<T>& input, const Members& members,
+                     std::size_t all_rows) {
   need_all_columns(input);
-  const std::size_t n = input.n;
+  const std::size_t n = input.n, each = n + all_rows;
   const Chunks chunks = chunks_for(input.d);
-  std::vector<double> sums(chunks.count * 2 * n);
+  std::vector<double> sums(chunks.count * each);
   for_each(input.pool, chunks.count, [&](std::size_t chunk) {
     std::vector<double> values(n), weights(n), share(n);
     std::vector<std::size_t> order(n), row(n);
-    double* const sum = sums.data() + chunk * 2 * n;
+    std::vector<std::size_t> last(all_rows);  // the last column in which it was kept, from 1
+    double* const sum = sums.data() + chunk * each;
+    const auto keep = [&](std::size_t i, std::size_t column) {
+      sum[n + i] += last[i] == column + 1 ? 0 : 1;
+      last[i] = column + 1;
+    };
     for (std::size_t j = chunks.begin(chunk); j < chunks.end(chunk); ++j) {
       std::size_t m = 0;
       for (std::size_t i = 0; i < n; ++i) {
@@ -100,16 +113,17 @@ Shares share_columns(const M& method, const Input<T>& input) {
       share_column(method, column);
       for (std::size_t k = 0; k < m; ++k) {
         sum[row[k]] += share[k];
-        sum[n + row[k]] += share[k] > 0 ? 1 : 0;
+        if (!(share[k] > 0)) continue;
+        for (const std::size_t i : members[row[k]]) keep(i, j);
       }
     }
   });
-  Shares all{std::vector<double>(n), std::vector<double>(n)};
+  Shares all{std::vector<double>(n), std::vector<double>(all_rows)};
   for (std::size_t chunk = 0; chunk < chunks.count; ++chunk) {
-    for (std::size_t i = 0; i < n; ++i) {
-      all.weight[i] += sums[chunk * 2 * n + i] / static_cast<double>(input.d);
-      all.kept[i] += sums[chunk * 2 * n + n + i] / static_cast<double>(input.d);
-    }
+    const double* const sum = sums.data() + chunk * each;
+    for (std::size_t i = 0; i < n; ++i) all.weight[i] += sum[i] / static_cast<double>(input.d);
+    for (std::size_t i = 0; i < all_rows; ++i)
+      all.kept[i] += sum[n + i] / static_cast<double>(input.d);
   }
   return all;
 }
@@ -119,56 +133,45 @@ Shares share_columns(const M& method, const Input<T>& input) {
 // Where sum omega_i phi(r_i) (x_i - m) = 0, the weights are omega_i phi(r_i), adding up to 1; a row
 // at which the result is has all of it.
 template <class Phi>
-Shares share_by_distance(std::span<const double> weights, std::span<const double> r, bool at_row,
-                         const Phi& phi) {
+std::vector<double> share_by_distance(std::span<const double> weights, std::span<const double> r,
+                                      bool at_row, const Phi& phi) {
   const std::size_t n = r.size();
-  Shares all{std::vector<double>(n), std::vector<double>(n)};
-  double total = 0;
+  std::vector<double> share(n);
   const bool here = at_row && std::find(r.begin(), r.end(), 0.0) != r.end();
-  for (std::size_t i = 0; i < n; ++i) {
-    if (here) {
-      all.weight[i] = r[i] == 0 ? weights[i] : 0;
-    } else {
-      all.weight[i] = weights[i] * phi(r[i]);
-    }
-    total += all.weight[i];
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    all.weight[i] /= total;
-    all.kept[i] = all.weight[i] != 0 ? 1 : 0;
-  }
-  return all;
+  for (std::size_t i = 0; i < n; ++i)
+    share[i] = here ? (r[i] == 0 ? weights[i] : 0) : weights[i] * phi(r[i]);
+  const double total = std::accumulate(share.begin(), share.end(), 0.0);
+  for (double& x : share) x /= total;
+  return share;
 }
 
+// NaN where there is no such thing.
 template <Real T, class M>
-Shares shares_of(const M& method, const Input<T>& input, std::span<const T> out) {
+std::vector<double> weights_by_row(const M& method, const Input<T>& input, std::span<const T> out) {
+  // As the estimators see it, a missing entry is the median of what its column has.
   const auto by_distance = [&](bool at_row, const auto& phi) {
-    return share_by_distance(input.weights, distances_to(input, out.data()), at_row, phi);
+    const std::vector<double> r = distances_to(input, out.data(), static_cast<const T*>(nullptr));
+    return share_by_distance(input.weights, r, at_row, phi);
   };
   // 1/r, without overflow: a row nearer than 1e-300 has all the weight anyway.
   const auto pull = [](double r) { return 1 / std::max(r, 1e-300); };
-  if constexpr (requires(Column & c) { share_column(method, c); }) {
-    return share_columns(method, input);
-  } else if constexpr (std::is_same_v<M, GeometricMedian>) {
+  if constexpr (std::is_same_v<M, GeometricMedian>) {
     return by_distance(true, pull);
   } else if constexpr (std::is_same_v<M, HuberLocation>) {
     return by_distance(false, [mu = method.mu](double r) { return r > mu ? mu / r : 1.0; });
+  } else if constexpr (std::is_same_v<M, SampleClippedMean>) {
+    const std::vector<T> zero(input.center.empty() ? input.d : 0);
+    const T* const centre = input.center.empty() ? zero.data() : input.center.data();
+    std::vector<double> share = distances_to(input, centre, centre);
+    for (std::size_t i = 0; i < input.n; ++i)
+      share[i] =
+          input.weights[i] / input.total * (share[i] > method.clip ? method.clip / share[i] : 1.0);
+    return share;
   } else {
     if constexpr (std::is_same_v<M, LpMedian>) {
-      if (method.p == 1) return share_columns(Median{}, input);
       if (method.p == 2) return by_distance(true, pull);
     }
-    if constexpr (std::is_same_v<M, SampleClippedMean>) {
-      const std::vector<T> zero(input.center.empty() ? input.d : 0);
-      const T* const centre = input.center.empty() ? zero.data() : input.center.data();
-      const std::vector<double> r = distances_to(input, centre);
-      Shares all{std::vector<double>(input.n), std::vector<double>(input.n, 1.0)};
-      for (std::size_t i = 0; i < input.n; ++i)
-        all.weight[i] =
-            input.weights[i] / input.total * (r[i] > method.clip ? method.clip / r[i] : 1.0);
-      return all;
-    }
-    return {std::vector<double>(input.n, kNone), std::vector<double>(input.n, kNone)};
+    return std::vector<double>(input.n, kNone);
   }
 }
 
@@ -179,17 +182,51 @@ double coefficient(const Combination& c, std::size_t k) {
   return c.scales.empty() ? c.coefficients[k] : c.coefficients[k] * c.scales[k];
 }
 
-}  // namespace
+// Rows of the caller have a part where a row has that they are in.
+std::vector<double> kept_of(std::span<const double> weights, const Members& members,
+                            std::size_t all_rows) {
+  std::vector<double> kept(all_rows);
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    for (const std::size_t i : members[k])
+      if (weights[k] != 0) kept[i] = std::isnan(weights[k]) ? kNone : 1;
+  }
+  return kept;
+}
 
+Members members_of(const RulePlan& plan, const Members& members) {
+  Members made(plan.rows.size());
+  for (std::size_t k = 0; k < made.size(); ++k) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (coefficient(plan.rows[k], i) != 0)
+        made[k].insert(made[k].end(), members[i].begin(), members[i].end());
+    }
+  }
+  return made;
+}
+
+// Weights of the rows of the input, and what is kept of those of the caller.
 template <Real T>
-Shares row_shares(const RulePlan& plan, const Input<T>& input, std::span<const T> out) {
+Shares shares_of(const RulePlan& plan, const Input<T>& input, std::span<const T> out,
+                 const Members& members, std::size_t all_rows) {
   const std::size_t n = input.n;
-  const auto visit = [&](const Input<T>& rows) {
-    return std::visit([&](const auto& method) { return shares_of(method, rows, out); },
-                      plan.method);
+  const auto visit = [&](const Input<T>& rows, const Members& parts) {
+    return std::visit(
+        [&]<class M>(const M& method) -> Shares {
+          if constexpr (requires(Column & c) { share_column(method, c); }) {
+            return share_columns(method, rows, parts, all_rows);
+          } else {
+            if constexpr (std::is_same_v<M, LpMedian>) {
+              if (method.p == 1) return share_columns(Median{}, rows, parts, all_rows);
+            }
+            std::vector<double> weights = weights_by_row(method, rows, out);
+            std::vector<double> kept = kept_of(weights, parts, all_rows);
+            return {std::move(weights), std::move(kept)};
+          }
+        },
+        plan.method);
   };
-  if (!plan.mixed && !plan.done) return visit(input);
-  std::vector<double> of_mixed = {1};
+  if (!plan.mixed && !plan.done) return visit(input, members);
+  Shares of_mixed{{1}, {}};
   if (!plan.done) {
     Count seen;
     const std::vector<T> copy = mixed_rows(plan, input, seen);
@@ -197,22 +234,32 @@ Shares row_shares(const RulePlan& plan, const Input<T>& input, std::span<const T
     mixed.center = input.center;
     mixed.pool = input.pool;
     mixed.part = input.part;
-    of_mixed = visit(mixed).weight;
+    const Members parts = members_of(plan, members);
+    of_mixed = plan.then ? shares_of(*plan.then, mixed, out, parts, all_rows) : visit(mixed, parts);
   }
-  Shares all{std::vector<double>(n), std::vector<double>(n)};
+  Shares all{std::vector<double>(n), std::move(of_mixed.kept)};
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < plan.rows.size(); ++k)
-      all.weight[i] += of_mixed[k] * coefficient(plan.rows[k], i);
-    all.kept[i] = std::isnan(all.weight[i]) ? kNone : all.weight[i] != 0 ? 1 : 0;
+      all.weight[i] += of_mixed.weight[k] * coefficient(plan.rows[k], i);
   }
+  if (plan.done) all.kept = kept_of(all.weight, members, all_rows);
   return all;
+}
+
+}  // namespace
+
+template <Real T>
+Shares row_shares(const RulePlan& plan, const Input<T>& input, std::span<const T> out) {
+  Members members(input.n);
+  for (std::size_t i = 0; i < input.n; ++i) members[i] = {i};
+  return shares_of(plan, input, out, members, input.n);
 }
 
 template <Real T>
 std::vector<RowReport> report_rows(const RulePlan& plan, const Input<T>& input,
                                    std::span<const T> out) {
   const std::size_t n = input.n;
-  const std::vector<double> r = distances_to(input, out.data());
+  const std::vector<double> r = distances_to(input, out.data(), out.data());
   const Shares shares = row_shares(plan, input, out);
   std::vector<RowReport> report(n);
   for (std::size_t i = 0; i < n; ++i) {

@@ -33,7 +33,10 @@ struct Places {
 };
 Places places_of(const Points& points) {
   const std::size_t n = points.size(), rows = points.rows();
-  Distinct kinds = distinct_rows(std::span(points.mixture()).first(n * rows), n, rows);
+  std::vector<double> w(points.mixture().begin(),
+                        points.mixture().begin() + static_cast<std::ptrdiff_t>(n * rows));
+  merge_columns(w, points.row_same());
+  Distinct kinds = distinct_rows(w, n, rows);
   Places places{std::move(kinds.first), {}};
   places.weights.resize(places.first.size());
   for (const std::size_t kind : kinds.of) ++places.weights[kind];
@@ -60,7 +63,10 @@ std::vector<double> middle_mixture(const Points& points, const Places& places) {
   return middle;
 }
 
-GramMatrix products_of(const Points& points, const Places& places) {
+// None where a distance has lost its digits: places next to each other, far from what they are
+// taken relative to.
+std::optional<GramMatrix> products_of(const Points& points, const Places& places) {
+  constexpr double kLeft = 1e-6;
   const std::size_t rows = points.rows(), count = places.first.size();
   const std::vector<double> middle = middle_mixture(points, places);
   std::vector<double> w(count * rows), half(count * rows), turned(rows * count),
@@ -80,6 +86,17 @@ GramMatrix products_of(const Points& points, const Places& places) {
     // A point at the middle has no length; rounding must not give it an imaginary one.
     double& square = gram.g[kernels::pair_index(i, i)];
     square = std::max(0.0, square);
+  }
+  std::vector<double> reach(count);  // what rounding errors are relative to
+  for (std::size_t k = 0; k < rows; ++k) {
+    const double length = std::sqrt(points.row_products()[k * rows + k]);
+    for (std::size_t i = 0; i < count; ++i) reach[i] += std::abs(w[i * rows + k]) * length;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      const double square = gram(i, i) + gram(k, k) - 2 * gram(i, k), far = reach[i] + reach[k];
+      if (square < kLeft * far * far) return std::nullopt;
+    }
   }
   return gram;
 }
@@ -165,7 +182,9 @@ std::optional<Plan> locate_mixed(double mu, double tolerance, int max_iterations
     made.stop = Stop::data_point;
     return made;
   }
-  const GramMatrix gram = products_of(points, places);
+  const std::optional<GramMatrix> products = products_of(points, places);
+  if (!products) return std::nullopt;
+  const GramMatrix& gram = *products;
   for (std::size_t i = 0; i < count; ++i)
     if (gram(i, i) > 0 && !safe_square(gram(i, i))) return std::nullopt;
   const std::optional<Found> found = find(gram, places, mu, tolerance, max_iterations);

@@ -29,6 +29,9 @@ void visit_neighbourhoods(std::span<const double> squares, std::size_t n, std::s
   }
 }
 
+// Measures that differ by that share are equal: eigenvalues and distances of mixtures are rounded.
+constexpr double kTie = 1e-12;
+
 // Searches subsets of `size` out of n rows. Measure has
 //     bool beyond(chosen, limit, inclusive)   is the subset's measure above limit (at least it)?
 //     double of(chosen)                       the measure of a whole subset
@@ -56,7 +59,7 @@ class Search {
   void follow(std::span<const std::size_t> candidates) {
     if (chosen_.size() == size_) {
       if (measure_.beyond(chosen_, best_, !found_.empty())) return;
-      best_ = measure_.of(chosen_);
+      best_ = measure_.of(chosen_) * (1 - kTie);
       found_ = chosen_;
       return;
     }
@@ -80,7 +83,7 @@ class Search {
 
   std::size_t n_, size_;
   const Measure& measure_;
-  double best_;
+  double best_;  // what has to be undercut once something is found
   std::vector<std::size_t> chosen_, found_;
 };
 
