@@ -283,6 +283,40 @@ def test_a_rank_that_dies_is_told_and_nothing_changes(tmp_path):
     assert on_all_ranks(in_a_group(work), tmp_path) == [True, True, True, None]
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_those_who_lack_a_result_get_it_from_those_who_have_it(kind, tmp_path):
+    """A worker dies at the end of a step, which one of the others has done and two have not."""
+    class Unlucky:
+        def __init__(self, workers):
+            self.workers = workers
+
+        def aggregate(self, *arguments):
+            self.workers.aggregate(*arguments)
+            raise mt.WorkerLost("A worker is gone")
+
+    def work(rank, store):
+        crew = mt.Crew(store, rank, N, timeout=3)
+        rows = [torch.from_numpy(vector(rank + 10 * t, np.float64, 1001)).to(kind) for t in range(3)]
+        infos = [crew.all_reduce(rows[0], "geometric-median")]
+        if rank in (2, 3):
+            crew._workers = Unlucky(crew._workers)
+        infos.append(crew.all_reduce(rows[1], "geometric-median", report=True))
+        if rank == 1:
+            os._exit(9)
+        infos.append(crew.all_reduce(rows[2], "geometric-median"))
+        return [row.numpy() for row in rows], [(one["step"], one["gap"], one["iterations"]) for one in infos], crew.step, crew.members
+
+    results = on_all_ranks(work, tmp_path)
+    assert results[1] is None
+    rows, infos, step, members = results[0]
+    assert (step, members) == (3, [0, 2, 3])
+    for other in (results[2], results[3]):
+        assert all(np.array_equal(a, b) for a, b in zip(rows, other[0])) and other[1:] == (infos, step, members)
+    for t, present in ((0, range(N)), (1, range(N)), (2, (0, 2, 3))):
+        x = np.stack([vector(r + 10 * t, np.float64, 1001).astype(rows[0].dtype) for r in present])
+        assert np.array_equal(rows[t], medgrad.aggregate(x, "geometric-median", non_finite="robust")), t
+
+
 def test_a_crew_goes_on_without_the_dead(tmp_path):
     def work(rank, store):
         crew = mt.Crew(store, rank, N, timeout=3)

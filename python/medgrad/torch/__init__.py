@@ -16,6 +16,8 @@ from ._wrap import FilteredOptimizer, wrap
 __all__ = ["ClippedSGD", "FilteredOptimizer", "GradientNoise", "MedianAdam", "MedianSGD", "TrackingOptimizer", "probe", "wrap"]
 
 if _torch.distributed.is_available():
-    from ._workers import Crew, WorkerLost, ddp_hook, robust_all_reduce
+    from ._crew import Crew
+    from ._reduce import WorkerLost
+    from ._workers import ddp_hook, robust_all_reduce
 
     __all__ += ["Crew", "WorkerLost", "ddp_hook", "robust_all_reduce"]
