@@ -49,11 +49,14 @@ class Aggregate final : public Command {
     const NonFinite non_finite = non_finite_.value();
     if (!weights_.empty() && !takes_weights(method))
       throw Error(fmt::format("{} does not take --weights.", method_.entry().name));
-    output_.check();
+    if (files_.empty()) files_.emplace_back("-");
+    std::vector<std::string> inputs = files_;
+    inputs.insert(inputs.end(), {weights_, center_.file()});
+    output_.check(inputs);
+    keep_inputs("--stats", stats_, inputs);
     if (!stats_.empty() && stats_ == output_.path())
       throw Error(
           fmt::format("--stats and --out both name {}; give them different files.", stats_));
-    if (files_.empty()) files_.emplace_back("-");
     hint_at_terminal(files_, common);
     const AnyMatrix any = read_matrix(files_);
     std::visit([&](const auto& matrix) { run_on(matrix, method, non_finite, common); }, any);
@@ -64,7 +67,7 @@ class Aggregate final : public Command {
   void run_on(const Matrix<T>& matrix, const Rule& method, NonFinite non_finite,
               const Common& common) const {
     const std::size_t n = matrix.n(), d = matrix.d();
-    with_option_names([&] { validate(method, n); });
+    validate(method, n);
     std::vector<std::string> notes(matrix.notes().begin(), matrix.notes().end());
     const std::vector<double> weights = read_weights(n, notes);
     const std::vector<T> center = center_.read<T>(d, files_.front(), notes);

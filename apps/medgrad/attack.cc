@@ -60,8 +60,8 @@ class AttackCommand final : public Command {
     if (!rule && center_.given())
       throw Error("--center is that of the rule of --against, and there is none.");
     const NonFinite non_finite = non_finite_.value();
-    output_.check();
     const std::string files[] = {file_.empty() ? "-" : file_};
+    output_.check(std::vector{files[0], center_.file()});
     hint_at_terminal(files, common);
     const AnyMatrix any = read_matrix(files);
     std::visit(
@@ -138,11 +138,8 @@ class AttackCommand final : public Command {
     } catch (const Error& error) {
       throw error.at("--against " + against_);
     }
-    return with_option_names([&] {
-      return with_places(matrix, source(), "use --non-finite robust to go on anyway", [&] {
-        return medgrad::attack<T>(attack, matrix.rows(), f, lies, options);
-      });
-    });
+    return with_places(matrix, source(), "use --non-finite robust to go on anyway",
+                       [&] { return medgrad::attack<T>(attack, matrix.rows(), f, lies, options); });
   }
 
   MethodChoice<Attack> attack_{"ATTACK", attacks(), find_attack};

@@ -7,9 +7,13 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/remedy.h"
+#include "medgrad/error.h"
 
 namespace medgrad::app {
 
@@ -67,6 +71,23 @@ using Commands = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_run();
 [[nodiscard]] std::unique_ptr<Command> make_report();
 [[nodiscard]] std::unique_ptr<Command> make_data();
+
+// ---- The library's words and ours ---------------------------------------------------------------
+
+// What the command line calls a parameter: "--delta-1" for delta_1.
+[[nodiscard]] std::string option_name(std::string_view parameter);
+
+// Runs `work`; a sentence that says what to do names options instead of parameters.
+template <class Work>
+decltype(auto) with_named_remedies(Work&& work) {
+  try {
+    return work();
+  } catch (const WithRemedy<Error>& error) {
+    throw Error(error.sentence(option_name));
+  } catch (const WithRemedy<std::runtime_error>& error) {
+    throw std::runtime_error(error.sentence(option_name));
+  }
+}
 
 // ---- Text to numbers ----------------------------------------------------------------------------
 

@@ -53,7 +53,10 @@ class Estimate final : public Command {
     if (!every_.empty()) (void)to_whole_number("--every", every_, 1);
     if (!start_.empty() && !resume_.empty())
       throw Error("--start and --resume both say where to begin; give one of them.");
-    output_.check();
+    // A state may be written over the one before it.
+    const std::vector<std::string> inputs = {file_, start_, resume_};
+    output_.check(inputs);
+    keep_inputs("--save-state", save_, std::span(inputs).first(2));
     RowReader reader = open_rows(file_, common);
     std::vector<std::string> notes;
     with_element_type(reader.element_type(), [&](auto zero) {
@@ -87,8 +90,10 @@ class Estimate final : public Command {
       const double tau = tau_of(estimator.method());
       try {
         estimator.load(in);
+        if (in.peek() != std::ifstream::traits_type::eof())
+          throw Error("something follows the state; the file is not as --save-state wrote it.");
       } catch (const Error& error) {
-        throw Error(resume_ + ": " + error.what());
+        throw Error(fmt::format("{}: {}", resume_, error.what()));
       }
       if (method_.given(is_automatic(estimator.method()) ? "theta" : "tau")) estimator.set_tau(tau);
     }

@@ -75,8 +75,7 @@ bool MethodChoice<Made>::given(std::string_view parameter) const {
 template <class Made>
 Made MethodChoice<Made>::make() const {
   const Entry<Made>& chosen = entry();
-  return with_option_names(
-      [&] { return chosen.make(read_parameters(chosen.name, chosen.parameters, texts())); });
+  return chosen.make(read_parameters(chosen.name, chosen.parameters, texts()));
 }
 
 namespace {

@@ -16,16 +16,6 @@ namespace medgrad::app {
 // "step size …: 0 < tau < inf, default 1".
 [[nodiscard]] std::string describe(const Parameter& parameter);
 
-// Runs `make`; an Error about a parameter calls it as the command line does: --tau.
-template <class Make>
-auto with_option_names(Make&& make) {
-  try {
-    return make();
-  } catch (const Error& error) {
-    throw error.called("--" + error.subject());
-  }
-}
-
 template <class Made>
 class MethodChoice {
  public:

@@ -93,7 +93,8 @@ class Noise final : public Command {
     check_action("medgrad noise", action_,
                  {"sample", "pdf", "log-pdf", "cdf", "survival", "quantile", "fit"});
     check_word("--form", form_, {"S0", "S1"});
-    output_.check();
+    output_.check(std::span(&file_, 1));
+    keep_inputs("--report", report_, std::span(&file_, 1));
     if (action_ == "sample") return sample(common);
     if (action_ == "fit") return fit(common);
     evaluate(*std::ranges::find(kFunctions, action_, &Function::name), common);
@@ -150,8 +151,7 @@ NoiseModel Noise::model() const {
   for (const auto& [name, given] : given_)
     if (!given.empty()) text.parameters.insert_or_assign(name, given);
   if (entry.find("form") != nullptr) text.parameters.try_emplace("form", form_);
-  return with_option_names(
-      [&] { return entry.make(read_parameters(entry.name, entry.parameters, text.parameters)); });
+  return entry.make(read_parameters(entry.name, entry.parameters, text.parameters));
 }
 
 // Rows in blocks: constant memory however many there are. The numbers depend on the seed, the
@@ -257,7 +257,7 @@ void Noise::fit(const Common& common) const {
     try {
       work();
     } catch (const Error& error) {
-      throw Error(reader.name() + ": " + error.what());
+      throw error.at(reader.name());
     }
   };
   if (reader.dimension() == 1) {

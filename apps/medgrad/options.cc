@@ -97,7 +97,11 @@ class Parser final : public Options {
       throw Error("--jobs and --threads are the same; give one of them.");
     if (!threads_.empty()) common_.threads = thread_count("--threads", threads_);
     if (!jobs_.empty()) common_.threads = thread_count("--jobs", jobs_);
-    command_.run(common_);
+    try {
+      with_named_remedies([this] { command_.run(common_); });
+    } catch (const Error& error) {
+      throw called_as_option(error);
+    }
   }
 
   [[nodiscard]] Description description() const {
@@ -110,6 +114,20 @@ class Parser final : public Options {
   }
 
  private:
+  // The library speaks of parameters, we of options: where an Error is about the value of one that
+  // the command has as an option, it is called so. Whatever is in the text of an option ("--against
+  // krum:f=9: f is 9; ...") has parameters of its own.
+  [[nodiscard]] Error called_as_option(const Error& error) const {
+    if (error.subject().empty() || error.place().starts_with('-')) return error;
+    const std::string name = option_name(error.subject());
+    for (const Description::Option& one : options_) {
+      for (const std::string& known : one.names)
+        if (known == name || (error.subject().size() == 1 && known == "-" + error.subject()))
+          return error.called(known);
+    }
+    return error;
+  }
+
   // An empty text would pass for "not given", as where a variable of a script is not set.
   void check_not_empty() const {
     for (const auto& [option, text] : given_) {
@@ -197,6 +215,12 @@ std::optional<std::string> whole_digits(std::string_view text) {
 void Command::start(std::vector<std::string> arguments) { Parser(*this).run(std::move(arguments)); }
 
 Description describe(Command& command) { return Parser(command).description(); }
+
+std::string option_name(std::string_view parameter) {
+  std::string name = fmt::format("--{}", parameter);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
 
 double to_number(std::string_view option, const std::string& text) {
   double value = 0;

@@ -17,18 +17,16 @@ namespace {
 constexpr double kRequired = std::numeric_limits<double>::quiet_NaN();
 
 double required(const Parameter& parameter, const std::string& text, std::string_view command) {
-  return with_option_names([&] {
-    ParameterTexts given;
-    if (!text.empty()) given.emplace(parameter.name, text);
-    const std::span one(&parameter, 1);
-    return complete(command, one, read_parameters(command, one, given)).begin()->second;
-  });
+  ParameterTexts given;
+  if (!text.empty()) given.emplace(parameter.name, text);
+  const std::span one(&parameter, 1);
+  return complete(command, one, read_parameters(command, one, given)).begin()->second;
 }
 
 // Reads rows, applies `map` to each in place, writes them.
 template <class Map>
 void map_rows(const std::string& file, const RowOutput& output, const Common& common, Map map) {
-  output.check();
+  output.check(std::span(&file, 1));
   RowReader reader = open_rows(file, common);
   with_element_type(reader.element_type(), [&](auto zero) {
     using T = decltype(zero);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/text.h"
 #include "io/row_source.h"
@@ -64,7 +65,18 @@ FileFormat RowOutput::format() const {
                              : FileFormat::npy;
 }
 
-void RowOutput::check() const {
+void keep_inputs(std::string_view option, const std::string& path,
+                 std::span<const std::string> inputs) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return;
+  for (const std::string& input : inputs) {
+    if (std::filesystem::equivalent(path, input, ignored))
+      throw Error(std::string(option), path, "that file is read, and would be overwritten");
+  }
+}
+
+void RowOutput::check(std::span<const std::string> inputs) const {
+  keep_inputs("--out", path(), inputs);
   if (header_ && format() != FileFormat::csv)
     throw Error("--header is for csv only; json and npy have no header line.");
   const bool to_stdout = out_.empty() || out_ == "-";

@@ -32,13 +32,17 @@ void hint_at_terminal(std::span<const std::string> files, const Common& common);
 void tell_notes(std::span<const std::string> notes, const Common& common);
 void tell_note(const RowReader& reader, const Common& common);
 
+// Throws Error where the file that an option says to write is one of those that are read.
+void keep_inputs(std::string_view option, const std::string& path,
+                 std::span<const std::string> inputs);
+
 // --out and --format, and --header where the rows that are written have the columns of those read.
 class RowOutput {
  public:
   void declare(Options& options);
   void declare_header(Options& options);
-  // Checks both before anything is read or computed.
-  void check() const;
+  // Checks both before anything is read or computed, and that no file of `inputs` is overwritten.
+  void check(std::span<const std::string> inputs = {}) const;
   // `dimension`: the length of the rows, should there be none.
   [[nodiscard]] RowWriter open(std::size_t dimension = 0) const;
   // With --header the names are written first; `source` is where they would have come from.
@@ -110,6 +114,7 @@ class CenterOption {
  public:
   void declare(Options& options, const std::string& help);
   [[nodiscard]] bool given() const { return !file_.empty(); }
+  [[nodiscard]] const std::string& file() const { return file_; }  // empty where it was not given
   // Throws Error if it is given for a rule, called `name`, that does not clip.
   void check(const Rule& rule, std::string_view name) const;
   // Empty where there is none. `rows` is the file of the rows, of length d.

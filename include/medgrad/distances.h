@@ -10,6 +10,10 @@
 // and for a norm |.|_p that operator is  x - Proj_{B_q(0,tau)}(x)  with 1/p + 1/q = 1, the
 // projection onto the ball of the dual norm (Moreau). Clipping *is* that projection.
 //
+// The members take spans, whose element type a call with a vector does not tell: for vectors,
+// arrays and whatever else is contiguous, distance.h has prox(L1{}, tau, x, out) and value(L1{},
+// x), of any distance.
+//
 // All functions take finite input of float or double, of any length including zero; `out` may be
 // the same span as `x`. Entries up to the largest finite number and down to denormals are handled:
 // sums of squares are accumulated in double and in ranges that neither overflow nor underflow.

@@ -61,7 +61,7 @@ struct Bucketing {
 // x_i <- c + min(1, clip/|x_i - c|) (x_i - c) around the centre c of the options (0).
 struct Clip {
   static constexpr About about{"clip", "x_i <- min(1, clip/|x_i|) x_i",
-                               "cuts norms, around 0 or --center"};
+                               "cuts norms, around 0 or a center"};
   static constexpr auto fields() {
     return std::tuple(
         field("clip", &Clip::clip, range::positive, "largest norm that passes unchanged"));
@@ -78,7 +78,7 @@ struct Clip {
 struct Arc {
   static constexpr About about{
       "arc", "cuts the floor(2 (f/n) (n - f)) largest norms to the next one",
-      "clips at a norm of the rows themselves, around 0 or --center; 2 f < n"};
+      "clips at a norm of the rows themselves, around 0 or a center; 2 f < n"};
   static constexpr auto fields() {
     return std::tuple(field("f", &Arc::f, range::or_auto(range::whole(0)), kFaultsMeaning));
   }

@@ -127,7 +127,7 @@ template <class Made>
     known.push_back(entry.name);
     known.insert(known.end(), entry.aliases.begin(), entry.aliases.end());
   }
-  fail_unknown(kind, name, known, "medgrad list");
+  fail_unknown(kind, name, known);
 }
 
 // ---- From a description to an entry -------------------------------------------------------------

@@ -196,7 +196,7 @@ struct CenteredClipping {
   static constexpr About about{
       "centered-clipping",
       "v <- v + sum min(1, clip/|x_i - v|) (x_i - v) / n, again and again",
-      "mean of the rows clipped around the last result, from 0 or --center",
+      "mean of the rows clipped around the last result, from 0 or a center",
       {"centred-clipping"}};
   static constexpr auto fields() {
     return std::tuple(field("clip", &CenteredClipping::clip, range::positive,

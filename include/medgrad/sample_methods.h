@@ -187,7 +187,7 @@ struct HuberLocation {
 struct SampleClippedMean {
   static constexpr About about{"clipped-mean",
                                "c + sum min(1, clip/|x_i - c|) (x_i - c) / n",
-                               "mean of the rows clipped around a centre (0, or --center)",
+                               "mean of the rows clipped around a center (0 where none is given)",
                                {"catoni-giulini"}};
   static constexpr auto fields() {
     return std::tuple(field("clip", &SampleClippedMean::clip, range::positive,

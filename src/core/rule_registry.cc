@@ -124,7 +124,7 @@ const Entry<Rule>& find_rule(std::string_view name) {
   if (parts_of(name).size() == 1) {
     return find_entry(rules(), "an aggregator", find_last(std::string(name), name).name);
   }
-  // Entries live as long as the program, as those of the tables do.
+  // Entries live as long as the program, as those of the tables do; one for every text.
   static std::mutex mutex;
   static std::map<std::string, std::unique_ptr<Composed>, std::less<>> composed;
   const std::lock_guard lock(mutex);
@@ -135,7 +135,10 @@ const Entry<Rule>& find_rule(std::string_view name) {
 
 Rule make_rule(std::string_view text) {
   const MethodText given = parse_method_text(text);
-  const Entry<Rule>& entry = find_rule(given.name);
+  // Nobody else sees the entry of a rule of several parts, so it goes with this call: a program may
+  // come up with any number of texts.
+  const auto own = parts_of(given.name).size() > 1 ? compose(given.name) : nullptr;
+  const Entry<Rule>& entry = own != nullptr ? own->entry : find_rule(given.name);
   return entry.make(read_parameters(entry.name, entry.parameters, given.parameters));
 }
 

@@ -1,6 +1,7 @@
 #include "medgrad/thread_pool.h"
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -8,11 +9,15 @@ namespace medgrad {
 
 ThreadPool::ThreadPool(unsigned threads) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-  workers_.reserve(threads - 1);
-  // Where the system gives no more threads, those there are do the work: the result is the same.
+  constexpr unsigned kMost = 1024;  // more would only wait for each other
+  threads = std::min(threads, kMost);
+  // Where the system gives no more threads, or no memory for them, those there are do the work: the
+  // result is the same.
   try {
+    workers_.reserve(threads - 1);
     for (unsigned i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
   }
 }
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/remedy.h"
 #include "medgrad/error.h"
 
 namespace medgrad::lab {
@@ -46,8 +47,10 @@ ResultFolder::ResultFolder(fs::path place) : place_(std::move(place)) {
   const bool ours = fs::is_directory(place_, failed) &&
                     (fs::is_empty(place_, failed) || fs::exists(place_ / "summary.json", failed));
   if (fs::exists(fs::symlink_status(place_, failed)) && !ours)
-    throw Error(place_.string() +
-                " exists already and is not a result folder; choose another --out.");
+    throw WithRemedy<Error>([place = place_.string()](const auto& name) {
+      return fmt::format("{} exists already and is not a result folder; choose another {}.", place,
+                         name("out"));
+    });
   making_ =
       place_.parent_path() / fmt::format("{}{}-{}", kPrefix, getpid(), place_.filename().string());
   fs::create_directories(making_, failed);

@@ -1,11 +1,14 @@
 #include "lab/page.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string_view>
 #include <system_error>
 
+#include "base/remedy.h"
 #include "lab/experiments.h"
 #include "medgrad/error.h"
 
@@ -37,9 +40,11 @@ void check_page(const fs::path& page) {
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
   if (head.find(kMark) == std::string::npos)
-    throw Error(page.string() +
-                " exists already and is not a report of medgrad; move it away or choose another "
-                "--out.");
+    throw WithRemedy<Error>([=](const auto& name) {
+      return fmt::format(
+          "{} exists already and is not a report of medgrad; move it away or choose another {}.",
+          page.string(), name("out"));
+    });
 }
 
 void put_in_order(std::vector<ReportSection>& sections) {

@@ -10,6 +10,10 @@
 
 namespace medgrad::lab {
 
+Error placed(const Error& error, const std::string& file, const Node& at) {
+  return file.empty() ? error : error.at(fmt::format("{}:{}", file, at.line));
+}
+
 Node method_object(const Node& node, const std::string& file, const std::string& what) {
   if (node.text() == nullptr) {
     const Reader is_object(node, file, what);
@@ -28,7 +32,7 @@ Node method_object(const Node& node, const std::string& file, const std::string&
     }
     return at(std::move(object));
   } catch (const Error& error) {
-    throw error.at(file + ":" + std::to_string(node.line));
+    throw placed(error, file, node);
   }
 }
 
@@ -38,10 +42,8 @@ Reader::Reader(const Node& node, std::string file, std::string what)
     fail(node, fmt::format("{} is {}; it must be an object.", what_, node.kind()));
 }
 
-std::string Reader::place(const Node& at) const { return file_ + ":" + std::to_string(at.line); }
-
 void Reader::fail(const Node& at, const std::string& sentence) const {
-  throw Error(place(at) + ": " + sentence);
+  throw placed(Error(sentence), file_, at);
 }
 
 const Node* Reader::take(std::string_view key) {

@@ -20,6 +20,9 @@ namespace medgrad::lab {
 [[nodiscard]] Node method_object(const Node& node, const std::string& file,
                                  const std::string& what);
 
+// The same mistake with file and line ("toy.json:3"), where the document is of a file.
+[[nodiscard]] Error placed(const Error& error, const std::string& file, const Node& at);
+
 // Reads the keys of one object. Every key that was asked for is known; finish() throws for the
 // others and names the nearest known one.
 class Reader {
@@ -44,9 +47,7 @@ class Reader {
   [[nodiscard]] const Node* any(std::string_view key);
   void finish() const;
 
-  // "toy.json:3".
-  [[nodiscard]] std::string place(const Node& at) const;
-  // "toy.json:3: " + sentence, as an Error.
+  // "toy.json:3: " + sentence, as an Error; the sentence alone where the document is of no file.
   [[noreturn]] void fail(const Node& at, const std::string& sentence) const;
   // Runs `make`; an Error it throws gets file and line, and calls parameters as files do.
   template <class Make>
@@ -54,7 +55,7 @@ class Reader {
     try {
       return make();
     } catch (const Error& error) {
-      throw error.called("'" + error.subject() + "'").at(place(at));
+      throw placed(error.called("'" + error.subject() + "'"), file_, at);
     }
   }
   [[nodiscard]] const Node& node() const { return node_; }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/remedy.h"
 #include "medgrad/error.h"
 
 namespace medgrad::lab {
@@ -73,10 +74,11 @@ void check_same_settings(const fs::path& folder, std::string_view config) {
   } catch (const Error&) {
     // No config.json, or none of ours: nobody can tell what would be lost.
   }
-  throw Error(
-      fmt::format("{} holds results with {}; --replace puts the new ones in their place, another "
-                  "--out keeps both.",
-                  folder.string(), what));
+  throw WithRemedy<Error>([=](const auto& name) {
+    return fmt::format(
+        "{} holds results with {}; {} puts the new ones in their place, another {} keeps both.",
+        folder.string(), what, name("replace"), name("out"));
+  });
 }
 
 }  // namespace medgrad::lab

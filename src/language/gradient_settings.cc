@@ -157,7 +157,7 @@ std::string scaled_down(const Node& document) {
                         key.ends_with("limit") && shown(value) == "0" ? "none" : shown(value));
   }
   if (keys.empty()) return {};
-  return fmt::format("Scaled down: {}; --paper-scale runs the paper's.", keys);
+  return fmt::format("Scaled down: {}; paper_scale of config.json has the paper's.", keys);
 }
 
 void put(Node& document, const std::string& key, Node value) {

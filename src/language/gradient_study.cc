@@ -21,9 +21,10 @@ std::unique_ptr<Task> open_at(const GradientSettings& s, std::size_t batch) {
                                                   .data_seed = s.seed,
                                                   .limit = s.limit});
   if (task->batches() < (s.noise ? 2U : 1U))
-    throw Error(fmt::format("there {} only {} of size {}; choose a smaller --batch.",
+    throw Error("batch", std::to_string(batch),
+                fmt::format("there {} only {} of that size, so it must be smaller",
                             task->batches() == 1 ? "is" : "are",
-                            counted(task->batches(), "whole batch", "whole batches"), batch));
+                            counted(task->batches(), "whole batch", "whole batches")));
   return task;
 }
 

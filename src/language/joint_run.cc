@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/remedy.h"
 #include "base/text.h"
 #include "language/flat_gradient.h"
 #include "language/run.h"
@@ -33,7 +34,7 @@ class JointRun final : public Run {
         if (team_->joined_late()) log_members();
         go_to_the_end();
       } catch (const TooFew& few) {
-        throw std::runtime_error(ended_early(few));
+        throw ended_early(few);
       }
       team_->part();
     }
@@ -134,16 +135,19 @@ class JointRun final : public Run {
   }
 
   // What is left of a run with too few workers.
-  [[nodiscard]] std::string ended_early(const TooFew& few) {
-    std::string sentence = few.what();
-    if (leads() && has_state_ && !options_.folder.empty()) {
+  [[nodiscard]] WithRemedy<std::runtime_error> ended_early(const TooFew& few) {
+    const bool saves = leads() && has_state_ && !options_.folder.empty();
+    if (saves) {
       if (!folder_.is_open()) folder_.take_over(position_.step);
       save(true);
-      sentence += fmt::format(" The run is saved at step {}; rerun with --resume to continue.",
-                              position_.step);
     }
     team_->part();
-    return sentence;
+    return WithRemedy<std::runtime_error>(
+        [saves, what = std::string(few.what()), step = position_.step](const auto& name) {
+          if (!saves) return what;
+          return fmt::format("{} The run is saved at step {}; rerun with {} to continue.", what,
+                             step, name("resume"));
+        });
   }
 
   bool step() override {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/remedy.h"
 #include "medgrad/error.h"
 #include "medgrad/version.h"
 
@@ -82,8 +83,10 @@ void check_same_run(const Json& there, const Json& asked, const std::string& whe
       what += fmt::format(" ({}, not {})", found->dump(), value.dump());
     break;
   }
-  throw Error(fmt::format(
-      "{} belongs to a run with {}; use the same settings, or choose another --out.", where, what));
+  throw WithRemedy<Error>([=](const auto& name) {
+    return fmt::format("{} belongs to a run with {}; use the same settings, or choose another {}.",
+                       where, what, name("out"));
+  });
 }
 
 }  // namespace medgrad::language

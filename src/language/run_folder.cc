@@ -4,6 +4,7 @@
 
 #include <system_error>
 
+#include "base/remedy.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 
@@ -32,9 +33,11 @@ void RunFolder::begin() {
   create();
   lock_.emplace(folder_);
   if (has_checkpoint())
-    throw Error(fmt::format(
-        "{} already has a run; rerun with --resume to continue it, or choose another --out.",
-        folder_.string()));
+    throw WithRemedy<Error>([folder = folder_.string()](const auto& name) {
+      return fmt::format(
+          "{} already has a run; rerun with {} to continue it, or choose another {}.", folder,
+          name("resume"), name("out"));
+    });
   write_file(file(kConfig).string(), config_.dump(2) + "\n");
   fs::remove(file(kMetrics));
   log_.open(file(kMetrics));

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "language/parts.h"
-#include "medgrad/error.h"
+#include "medgrad/description.h"
 
 namespace medgrad::language {
 
@@ -48,8 +48,7 @@ void require_data(std::string_view name) {
 
 std::unique_ptr<Task> open_task(std::string_view name, const TaskOptions& options) {
   const TaskInfo& info = find_task(name);
-  if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
-    throw Error("dropout must be at least 0 and below 1.");
+  if (options.dropout) check("dropout", *options.dropout, range::decay);
   return parts_of(info.name).open(info, options);
 }
 

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/remedy.h"
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/registry.h"
@@ -77,7 +78,10 @@ TeamOptions team_options(const TeamTexts& texts) {
                             texts.workers == 1 ? "is one worker"
                                                : fmt::format("are {} workers", texts.workers)));
   if (texts.byzantine == 0 && !texts.attack.empty())
-    throw Error("attack", texts.attack, "nobody lies unless byzantine says how many do");
+    throw WithRemedy<Error>([attack = texts.attack](const auto& name) {
+      return fmt::format("{} is {}; nobody lies unless {} says how many do.", name("attack"),
+                         attack, name("byzantine"));
+    });
   if (texts.byzantine > 0) options.attack = attack_of(texts);
   const bool told = texts.f.has_value() || texts.byzantine > 0;
   options.rule = told ? rule_told(texts.aggregate, texts.f.value_or(texts.byzantine))

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/json.h"
+#include "base/remedy.h"
 #include "language/run.h"
 #include "medgrad/error.h"
 #include "medgrad/rng.h"
@@ -105,9 +106,12 @@ void Run::open_folder() {
   }
   go_on_from(folder_.resume(trainee()));
   if (position_.step > length_.total)
-    throw Error(fmt::format(
-        "{} is at step {} already, of {} requested; choose another --out for a shorter run.",
-        options_.folder.string(), position_.step, length_.total));
+    throw WithRemedy<Error>([folder = options_.folder.string(), step = position_.step,
+                             total = length_.total](const auto& name) {
+      return fmt::format(
+          "{} is at step {} already, of {} requested; choose another {} for a shorter run.", folder,
+          step, total, name("out"));
+    });
   unsaved_ = false;
 }
 

@@ -82,7 +82,8 @@ class Waiting : public Transfer::Pending {
       if (std::chrono::steady_clock::now() > until) {
         state_->lost = true;
         const double seconds = static_cast<double>(deadline_.count()) / 1000;
-        throw Lost(fmt::format("A worker did not answer within {} seconds.", number(seconds)));
+        throw Lost(fmt::format("A worker did not answer within {} second{}.", number(seconds),
+                               seconds == 1 ? "" : "s"));
       }
       if (asked > 1000) {
         std::this_thread::sleep_for(std::chrono::microseconds(50));

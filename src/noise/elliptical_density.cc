@@ -60,8 +60,7 @@ EllipticalDensity::EllipticalDensity(double alpha, std::span<const double> locat
     : alpha_(alpha), location_(location.begin(), location.end()) {
   const std::size_t d = location.size();
   if (!(alpha >= kLowestAlpha && alpha <= 2)) {
-    throw Error(fmt::format("alpha is {}; elliptical densities are given for 0.2 <= alpha <= 2.",
-                            number(alpha)));
+    throw Error("alpha", number(alpha), "elliptical densities are given from 0.2 to 2");
   }
   if (d == 0 || shape.size() != d * d) {
     throw Error(fmt::format("the shape has {} and the location {}; it must be a square of that.",

@@ -112,8 +112,8 @@ Peaks peaks_grouped(std::span<const double> sample, std::size_t group, const Pea
   const Ordered o = largest_of(sample, options.tail, options.k, total);
   const std::size_t most = o.y.size() - 1;
   if (options.k != 0 && (options.k < 10 || options.k > most)) {
-    throw Error(fmt::format("k is {}; peaks over a threshold need 10 <= k <= {} for this sample.",
-                            options.k, most));
+    throw Error("k", std::to_string(options.k),
+                fmt::format("peaks over a threshold need from 10 to {} for this sample", most));
   }
   if (!has_spread(o, std::min(kFewestExcesses, most))) {
     throw Error(fmt::format("the {} farthest numbers are alike: a tail without spread.",

@@ -67,9 +67,8 @@ Stable::Stable(const StableParameters& parameters) : parameters_(parameters) {
 
 const noise::Law& Stable::law() const {
   if (law_ == nullptr) {
-    throw Error(
-        fmt::format("alpha is {}; densities and probabilities are given for alpha >= 0.1 only.",
-                    number(parameters_.alpha)));
+    throw Error("alpha", number(parameters_.alpha),
+                "densities and probabilities are given from 0.1 on only");
   }
   return *law_;
 }

@@ -135,7 +135,8 @@ FitMethod fit_method(std::string_view text) {
   for (const Named& one : kMethods) {
     if (text == one.name || text == one.other) return one.method;
   }
-  throw Error(fmt::format("method is '{}'; it must be {}.", text, one_of(fit_methods(), "or")));
+  throw Error("method", fmt::format("'{}'", text),
+              fmt::format("it must be {}", one_of(fit_methods())));
 }
 
 StableFit fit_stable(std::span<const double> sample, const StableFitOptions& options) {

@@ -1,7 +1,5 @@
 #include "medgrad/stable_moments.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/math/special_functions/gamma.hpp>
@@ -9,7 +7,6 @@
 #include <limits>
 #include <numbers>
 
-#include "base/text.h"
 #include "medgrad/error.h"
 #include "noise/quadrature.h"
 
@@ -56,15 +53,11 @@ double right_moment(const Stable& law, double q, double p) {
   return std::pow(unit, p) * (inner + p / (index - p) * outer);
 }
 
-void check(std::string_view name, double value, bool right, std::string_view what) {
-  if (!right) throw Error(fmt::format("{} is {}; it must be {}.", name, number(value), what));
-}
-
 }  // namespace
 
 double tail_moment(const Stable& law, double q, double p, Tail tail) {
-  check("p", p, p > 0 && std::isfinite(p), "positive and finite");
-  check("q", q, std::isfinite(q), "finite");
+  check("p", p, range::positive);
+  check("q", q, range::finite);
   double sum = 0;
   if (tail != Tail::left) sum += right_moment(law, q, p);
   if (tail != Tail::right) sum += right_moment(Stable(mirrored(law.parameters())), -q, p);
@@ -72,8 +65,7 @@ double tail_moment(const Stable& law, double q, double p, Tail tail) {
 }
 
 double expected_shortfall(const Stable& law, double probability, Tail tail) {
-  check("the probability of a tail", probability, probability > 0 && probability < 1,
-        "between 0 and 1");
+  check("probability", probability, {0, 1, true, true});
   if (tail == Tail::both) throw Error("the expected shortfall is that of the left or right tail.");
   if (tail == Tail::left)
     return -expected_shortfall(Stable(mirrored(law.parameters())), probability, Tail::right);
@@ -87,7 +79,7 @@ double expected_shortfall(const Stable& law, double probability, Tail tail) {
 // sin(pi p/2)), which has no poles for p > -1.
 double absolute_moment(const Stable& law, double p) {
   const StableParameters s = law.parameters();
-  check("p", p, p > -1 && std::isfinite(p), "above -1 and finite");
+  check("p", p, {-1, kInf, true, true});
   if (p == 0) return 1;
   if (s.alpha == 2) {  // N(0, 2 scale^2)
     return std::pow(2 * s.scale, p) * boost::math::tgamma((p + 1) / 2) / std::sqrt(kPi);

@@ -61,10 +61,7 @@ StableParameters standard_of(const StableParameters& p) { return {p.alpha, p.bet
 
 StableTable::StableTable(const StableParameters& parameters, double tolerance)
     : law_(parameters), standard_(standard_of(parameters)), tolerance_(tolerance) {
-  if (!(tolerance >= 1e-12 && tolerance <= 0.1)) {
-    throw Error(fmt::format("the tolerance of a table is {}; it must be from 1e-12 to 0.1.",
-                            number(tolerance)));
-  }
+  check("tolerance", tolerance, {1e-12, 0.1});
   const StableParameters s0 = convert(parameters, StableForm::S0);
   location_ = s0.location;
   scale_ = s0.scale;
@@ -184,10 +181,9 @@ namespace {
 template <class F>
 void map(std::span<const double> x, std::span<double> out, ThreadPool* pool, const F& f) {
   if (x.size() != out.size()) {
-    throw Error(
-        fmt::format("there are {} points and room for {} results; both numbers must be "
-                    "equal.",
-                    x.size(), out.size()));
+    throw Error(fmt::format("there {} {} and room for {}; both numbers must be equal.",
+                            x.size() == 1 ? "is" : "are", counted(x.size(), "point"),
+                            counted(out.size(), "result")));
   }
   constexpr std::size_t kChunk = 4096;
   for_each(pool, (x.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {

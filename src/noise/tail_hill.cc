@@ -91,8 +91,9 @@ void check(const Ordered& o, std::size_t k) {
                             counted(n - o.infinite, "positive finite number")));
   }
   if (k != 0 && (k < o.infinite + 2 || k + 1 > n)) {
-    throw Error(fmt::format("k is {}; Hill's estimator needs {} <= k <= {} for this sample.", k,
-                            o.infinite + 2, n - 1));
+    throw Error(
+        "k", std::to_string(k),
+        fmt::format("Hill's estimator needs from {} to {} for this sample", o.infinite + 2, n - 1));
   }
 }
 

@@ -91,8 +91,8 @@ TailIndex log_moment(std::span<const double> sample, const LogMomentOptions& opt
                             : static_cast<std::size_t>(std::sqrt(static_cast<double>(x.size())));
   const std::size_t blocks = x.size() / m;
   if (m < 2 || blocks < 4) {
-    throw Error(fmt::format("the block size is {}; for {} values it must lie between 2 and {}.", m,
-                            x.size(), x.size() / 4));
+    throw Error("block", std::to_string(m),
+                fmt::format("for {} values it must be from 2 to {}", x.size(), x.size() / 4));
   }
   std::vector<double> terms;
   for (std::size_t b = 0; b < blocks; ++b) {

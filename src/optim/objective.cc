@@ -92,8 +92,8 @@ struct Check {
       throw Error("A regression needs at least one row, and a target for every row.");
     check_finite(f.a, "the data");
     check_finite(f.b, "the targets");
-    if (!(f.ridge >= 0) || !std::isfinite(f.ridge)) throw Error("ridge must not be negative.");
-    if (!(f.mu > 0)) throw Error("mu must be positive.");
+    medgrad::check("ridge", f.ridge, range::non_negative);
+    medgrad::check("mu", f.mu, {.min = 0, .min_open = true});
     if (f.loss == Loss::logistic &&
         std::ranges::any_of(f.b, [](double b) { return b != 1 && b != -1; }))
       throw Error("The targets of a logistic regression must be 1 or -1.");
@@ -106,7 +106,7 @@ struct Check {
                   "it must be from 1 to " + std::to_string(Network::kMostHidden));
     check_finite(f.a, "the data");
     check_finite(f.b, "the targets");
-    if (!(f.ridge >= 0) || !std::isfinite(f.ridge)) throw Error("ridge must not be negative.");
+    medgrad::check("ridge", f.ridge, range::non_negative);
   }
 };
 

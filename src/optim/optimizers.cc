@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kSample = "smgd-", kWorkers = "workers-";
 
-// Entries hold views; names that are put together here live as long as the program.
+// Entries hold views; names that are put together here live as long as the program. They are those
+// of the table, and of one entry for every text that find_optimizer() was asked for.
 std::string_view keep(std::string text) {
   static std::mutex mutex;
   static std::deque<std::string> kept;

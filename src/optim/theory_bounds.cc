@@ -14,7 +14,7 @@ namespace medgrad::theory {
 namespace {
 
 void check_count(const char* name, std::uint64_t count) {
-  if (count == 0) throw Error(std::string(name) + " is 0; it must be 1 or more.");
+  if (count == 0) throw Error(name, "0", "it must be 1 or more");
 }
 
 void check(const MedianNoise& noise) {
@@ -29,14 +29,13 @@ double square(double x) { return x * x; }
 }  // namespace
 
 double norm_ratio(double p, std::uint64_t d) {
-  if (!(p > 0)) throw Error(fmt::format("p is {}; it must be positive.", number(p)));
+  medgrad::check("p", p, {.min = 0, .min_open = true});
   check_count("d", d);
   return p >= 2 ? 1 : std::pow(static_cast<double>(d), 1 / p - 0.5);
 }
 
 double rho_alpha(double alpha, std::uint64_t d) {
-  if (!(alpha > 0 && alpha <= 2))
-    throw Error(fmt::format("alpha is {}; it must satisfy 0 < alpha <= 2.", number(alpha)));
+  medgrad::check("alpha", alpha, kTailIndex);
   return norm_ratio(alpha, d);
 }
 
@@ -48,9 +47,9 @@ StableNoiseConstants median_noise(const StableNoise& noise) {
   if (noise.diagonal) result.rho_alpha = 1;
   result.C_n = C_n(noise.alpha, noise.n);
   if (!std::isfinite(result.C_n)) {
-    throw Error(
-        fmt::format("n is {}, where C_n is infinite for alpha = {}; it must be at least {}.",
-                    noise.n, number(noise.alpha), smallest_n(noise.alpha)));
+    throw Error("n", std::to_string(noise.n),
+                fmt::format("C_n is infinite for that and alpha = {}; it must be at least {}",
+                            number(noise.alpha), smallest_n(noise.alpha)));
   }
   const double factor = result.C_n * square(result.rho_alpha);
   result.median.sigma_1 = std::sqrt(factor * noise.c_1);
@@ -66,8 +65,7 @@ SmoothBound bound(const Smooth& problem) {
   medgrad::check("epsilon", problem.epsilon, range::non_negative);
   check_count("T", problem.T);
   if (noise.delta_2 > 0.125)
-    throw Error(
-        fmt::format("delta_2 is {}; the bound needs delta_2 <= 1/8.", number(noise.delta_2)));
+    throw Error("delta_2", number(noise.delta_2), "the bound needs at most 1/8");
 
   const double T = static_cast<double>(problem.T);
   SmoothBound result;
@@ -75,9 +73,9 @@ SmoothBound bound(const Smooth& problem) {
   result.eta = problem.eta.value_or(result.eta_max / std::sqrt(T));
   medgrad::check("eta", result.eta, range::positive);
   if (result.eta > result.eta_max) {
-    throw Error(
-        fmt::format("eta is {}; the bound needs eta <= 1/(8 L (1 + 2 sigma_2 + 2 delta_2)) = {}.",
-                    number(result.eta), number(result.eta_max)));
+    throw Error("eta", number(result.eta),
+                fmt::format("the bound needs at most 1/(8 L (1 + 2 sigma_2 + 2 delta_2)) = {}",
+                            number(result.eta_max)));
   }
 
   const double bias = square(noise.delta_1) + square(problem.epsilon);

@@ -26,14 +26,9 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
 
-void check_alpha(double alpha) {
-  if (!(alpha > 0 && alpha <= 2))
-    throw Error(fmt::format("alpha is {}; it must satisfy 0 < alpha <= 2.", number(alpha)));
-}
-
 void check_n(std::uint64_t n) {
   if (n % 2 == 1 && n < kLargest) return;
-  throw Error(fmt::format("n is {}; it must be an odd number below 2^53.", n));
+  throw Error("n", std::to_string(n), "it must be an odd number below 2^53");
 }
 
 // One n: r = (n-1)/2, and log of n!/(r!)^2 4^-r = (2r+1) Gamma(r+1/2) / (sqrt(pi) Gamma(r+1)).
@@ -179,9 +174,9 @@ double power_law_from(const StableParameters& law, double from, int sign) {
 }  // namespace
 
 std::uint64_t smallest_n(double alpha, double order) {
-  check_alpha(alpha);
+  check("alpha", alpha, kTailIndex);
   if (!(order > 0 && order / alpha < 1e15))
-    throw Error(fmt::format("the order is {}; it must be positive, and finite.", number(order)));
+    throw Error("order", number(order), "it must be positive and finite");
   if (alpha == 2) return 1;
   std::uint64_t half = static_cast<std::uint64_t>(order / alpha);  // (n+1)/2
   half = std::max<std::uint64_t>(half, 2) - 1;                     // division may have rounded up

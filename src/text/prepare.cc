@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/remedy.h"
 #include "medgrad/error.h"
 #include "medgrad/io.h"
 
@@ -75,10 +76,8 @@ void unpack(const fs::path& archive, const fs::path& into) {
   const bool zip = ends(".zip");
   if (!zip && !ends(".tar") && !ends(".tgz") && !ends(".tar.gz") && !ends(".tar.bz2") &&
       !ends(".tar.xz")) {
-    throw Error(
-        fmt::format("--from is '{}'; it must be a folder, or a .tar, .tgz, .tar.gz, .tar.bz2, "
-                    ".tar.xz or .zip file.",
-                    archive.string()));
+    throw Error("from", fmt::format("'{}'", archive.string()),
+                "it must be a folder, or a .tar, .tgz, .tar.gz, .tar.bz2, .tar.xz or .zip file");
   }
   // An absolute path cannot be taken for an option.
   const std::string file = fs::absolute(archive).string(), folder = into.string();
@@ -86,10 +85,12 @@ void unpack(const fs::path& archive, const fs::path& into) {
                        : run({"tar", "--no-same-owner", "-xf", file, "-C", folder});
   const std::string program = zip ? "unzip" : "tar";
   if (code == -1 || code == 127) {
-    throw Error(
-        fmt::format("the program {} is needed to read {}; install it, or unpack the file and give "
-                    "the folder to --from.",
-                    program, archive.string()));
+    throw WithRemedy<Error>([program, path = archive.string()](const auto& called) {
+      return fmt::format(
+          "the program {} is needed to read {}; install it, or unpack the file and give the folder "
+          "to {}.",
+          program, path, called("from"));
+    });
   }
   if (code != 0)
     throw Error(fmt::format("{} cannot be unpacked: {} says that it is damaged.", archive.string(),
@@ -120,7 +121,10 @@ Verdict prepare(const DataSet& set, const fs::path& from, const fs::path& to) {
   const fs::path place = to / set.name;
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(place, ignored)))
-    throw Error(place.string() + " already exists; remove it, or choose another --to.");
+    throw WithRemedy<Error>([=](const auto& name) {
+      return fmt::format("{} already exists; remove it, or choose another {}.", place.string(),
+                         name("to"));
+    });
   if (!fs::exists(from, ignored)) throw Error(from.string() + " does not exist.");
 
   const Scratch scratch(to / fmt::format(".preparing-{}-{}", set.name, getpid()));

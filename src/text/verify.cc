@@ -32,8 +32,14 @@ void compare(Verdict& verdict, const std::string& is, const std::string& should_
 struct CorpusFigures {
   std::size_t tokens[3], lines[3], vocabulary;
 };
-constexpr CorpusFigures kPtb = {{929589, 73760, 82430}, {42068, 3370, 3761}, 10000};
-constexpr CorpusFigures kWikiText2 = {{2088628, 217646, 245569}, {36718, 3760, 4358}, 33278};
+struct KnownCorpus {
+  std::string_view name;
+  Corpus (*read)(const fs::path&);
+  CorpusFigures figures;
+};
+constexpr KnownCorpus kCorpora[] = {
+    {"ptb", read_ptb, {{929589, 73760, 82430}, {42068, 3370, 3761}, 10000}},
+    {"wikitext-2", read_wikitext2, {{2088628, 217646, 245569}, {36718, 3760, 4358}, 33278}}};
 
 void verify_corpus(const Corpus& corpus, const CorpusFigures& known, Verdict& verdict) {
   const std::vector<TokenId>* const parts[] = {&corpus.train, &corpus.valid, &corpus.test};
@@ -180,9 +186,8 @@ Verdict verify(const DataSet& set, const fs::path& folder) {
   switch (set.kind) {
     case DataKind::corpus:
       guarded(verdict, [&] {
-        const bool ptb = set.name == "ptb";
-        verify_corpus(ptb ? read_ptb(folder) : read_wikitext2(folder), ptb ? kPtb : kWikiText2,
-                      verdict);
+        const KnownCorpus& known = *std::ranges::find(kCorpora, set.name, &KnownCorpus::name);
+        verify_corpus(known.read(folder), known.figures, verdict);
       });
       break;
     case DataKind::questions:

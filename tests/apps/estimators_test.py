@@ -4,6 +4,7 @@ Run by CTest as: estimators_test.py MEDGRAD.
 """
 
 import json
+import os
 import unittest
 
 import numpy as np
@@ -95,6 +96,9 @@ class Estimates(CommandTest):
                  "--mu", 2, "--resume", state, rest)
         self.bad("both say where to begin", "estimate", "huber", "--start", start, "--resume", state,
                  rest)
+        with open(state, "ab") as file:
+            file.write(b"xx")
+        self.bad("state: something follows the state", "estimate", "huber", "--average", "--resume", state, rest)
         self.bad("start.csv: component 2 is inf", "estimate", "vclip", "--start",
                  self.file("start.csv", "1 inf 1\n"), data)
         self.bad("has 2 values where a row of .*data.csv has 3", "estimate", "vclip", "--start",
@@ -140,6 +144,32 @@ class Estimates(CommandTest):
         self.bad("--beta is 1;", "estimate", "clipped-mean", "--beta", 1, data)
         self.bad("--p is missing; lp needs it", "estimate", "lp", data)
         self.bad("--resume .* cannot be read", "estimate", "vclip", "--resume", self.path("no"), data)
+
+
+class Inputs(CommandTest):
+    def test_no_command_overwrites_what_it_reads(self):
+        for command in (("estimate", "vclip"), ("aggregate", "mean"), ("prox", "l1", "--tau", 1),
+                        ("project", "--q", 2, "--radius", 1), ("attack", "sign-flip", "--f", 1),
+                        ("noise", "cdf", "--alpha", 1), ("noise", "fit")):
+            data = self.file("data.csv", "1\n2\n3\n")
+            link = self.path("link.csv")
+            if not os.path.exists(link):
+                os.symlink(data, link)
+            for out in (data, link):
+                with self.subTest(command=command, out=out):
+                    self.bad("--out is .*csv; that file is read, and would be overwritten", *command, "--out", out, data)
+                    with open(data, encoding="ascii") as file:
+                        self.assertEqual(file.read(), "1\n2\n3\n")
+        data = self.rows()
+        self.bad("--stats is .*that file is read", "aggregate", "mean", "--stats", data, data)
+        self.bad("--save-state is .*that file is read", "estimate", "vclip", "--save-state", data, data)
+        self.bad("--out is .*that file is read", "aggregate", "clipped-mean", "--center", self.file("c.csv", "1,1,1\n"),
+                 "--out", self.path("c.csv"), data)
+
+    def test_a_state_may_follow_itself(self):
+        state, one = self.path("state"), self.file("one.csv", "1\n")
+        self.good("estimate", "vclip", "--save-state", state, one)
+        self.good("estimate", "vclip", "--resume", state, "--save-state", state, one)
 
 
 class Aggregates(CommandTest):

@@ -145,7 +145,7 @@ class Mistakes(ExperimentsTest):
         self.bad_key("'d' is 0;", objective={"name": "l1-norm", "d": 0})
         self.bad_key("'rows' is not a key of the objective", objective={"name": "quadratic", "rows": 3})
         self.bad_key("'condition' must be at least 1", objective={"name": "quadratic", "condition": 0.5})
-        self.bad_key("ridge must not be negative", objective={"name": "least-squares", "ridge": -1})
+        self.bad_key("'ridge' is -1; it must satisfy 0 <= ridge", objective={"name": "least-squares", "ridge": -1})
         self.bad_key("nothing.csv", objective={"name": "least-squares", "file": self.path("nothing.csv")})
         for name, text, sentence in (("one.csv", "1\n2\n", "has one column"), ("word.csv", "1,2\n3,x\n", "word.csv:2"),
                                      ("nan.csv", "1,2\nnan,3\n", "must be finite"), ("empty.csv", "", "empty.csv")):

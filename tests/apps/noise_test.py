@@ -139,7 +139,7 @@ class Noise(CommandTest):
                 (("pdf", "--x", 1), "--alpha is missing; stable needs it"),
                 (("pdf", "--alpha", 0, "--x", 1), "--alpha is 0"),
                 (("pdf", "--alpha", 2.5, "--x", 1), "--alpha is 2.5"),
-                (("pdf", "--alpha", 0.05, "--x", 1), "alpha is 0.05"),
+                (("pdf", "--alpha", 0.05, "--x", 1), "--alpha is 0.05; .* from 0.1 on"),
                 (("pdf", "--alpha", 1, "--beta", 2, "--x", 1), "--beta is 2"),
                 (("pdf", "--alpha", 1, "--scale", 0, "--x", 1), "--scale is 0"),
                 (("pdf", "--alpha", 1, "--form", "S2", "--x", 1), "S2"),

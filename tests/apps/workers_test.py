@@ -274,6 +274,8 @@ class WorkersTest(CommandTest):
         self.bad("'medien' is not an aggregator. Did you mean 'median'", *TRAIN, "--aggregate", "medien", "--workers", "3")
         self.bad("--attack is missing; it says what the liar sends, as in alie", *TRAIN, "--aggregate", "mean", "--workers", "3",
                  "--byzantine", "1")
+        self.bad("--attack is alie; nobody lies unless --byzantine says how many do", *TRAIN, "--aggregate", "mean",
+                 "--workers", "3", "--attack", "alie")
         self.bad("--byzantine is 3; there are 3 workers, and at least one must be honest", *TRAIN, "--aggregate", "mean",
                  "--workers", "3", "--byzantine", "3", "--attack", "nan")
         self.bad("--deadline is 0; it must be from 0.1", *TRAIN, "--aggregate", "mean", "--workers", "3", "--deadline", "0")

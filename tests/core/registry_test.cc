@@ -23,12 +23,14 @@ void check_table(std::span<const Entry<Made>> entries) {
     for (const std::string_view alias : entry.aliases) EXPECT_TRUE(names.insert(alias).second);
     EXPECT_FALSE(entry.formula.empty());
     EXPECT_FALSE(entry.meaning.empty());
+    EXPECT_EQ(entry.meaning.find("--"), std::string_view::npos) << entry.meaning;
     ParameterValues values;
     for (const Parameter& p : entry.parameters) {
       if (p.required())
         values.emplace(p.name, std::isinf(p.range.max) ? 3 : (p.range.min + p.range.max) / 2);
       EXPECT_FALSE(p.meaning.empty());
       EXPECT_FALSE(p.range_text().empty());
+      EXPECT_EQ(p.meaning.find("--"), std::string_view::npos) << p.meaning;
     }
     EXPECT_NO_THROW((void)entry.make(values));
     for (const Parameter& p : entry.parameters) {
@@ -50,7 +52,11 @@ TEST(Registry, EveryEntryCanBeMade) {
   check_table(noises());
 }
 
+// Callers from C++ and Python know no options and no other commands.
 TEST(Registry, SentencesThatHelp) {
+  EXPECT_TRUE(message_of([] {
+                return find_sample_method("nothing-like-it");
+              }).starts_with("'nothing-like-it' is not an aggregator; it must be one of mean, "));
   EXPECT_EQ(message_of([] { return find_online_method("vlcip"); }),
             "'vlcip' is not an online method. Did you mean 'vclip'?");
   EXPECT_EQ(message_of([] {

@@ -43,6 +43,11 @@ case $way in
     cp "$source/tests/install/extended.cc" "$work"
     example >"$work/example.cc"
     cp "$source/tests/install/shared.cc" "$work"
+    # What is in libraries of their own (mpi.h, torch/) and what another header includes (-inl.h) is left out.
+    (cd "$source/include" && printf '%s\n' medgrad/*.h medgrad/dist/*.h) | grep -v -e '-inl\.h$' -e 'dist/mpi\.h$' |
+      while read -r header; do
+        grep -qF "#include \"$header\"" "$work/shared.cc" || { echo "shared.cc does not use $header"; exit 1; }
+      done
     cp "$source/tests/install/consumer.cmake" "$work/CMakeLists.txt"
     cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DWAY=add_subdirectory \
       -DMEDGRAD_SOURCE="$work/source" -DMEDGRAD_INSTALL=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC"

@@ -1,25 +1,56 @@
-// Uses something of every public header against the shared library, which must show what they
-// declare.
+// Uses something of every public header of the library, as far as it declares what is not in it,
+// against the shared library, which must show that.
+#include <cmath>
 #include <cstdio>
+#include <numbers>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "medgrad/attack.h"
 #include "medgrad/build_info.h"
+#include "medgrad/description.h"
+#include "medgrad/dist/aggregate.h"
+#include "medgrad/dist/blame.h"
+#include "medgrad/dist/catch_up.h"
+#include "medgrad/dist/communicator.h"
 #include "medgrad/distance.h"
+#include "medgrad/distance_list.h"
+#include "medgrad/distances.h"
+#include "medgrad/elliptical_density.h"
 #include "medgrad/error.h"
 #include "medgrad/estimator.h"
+#include "medgrad/export.h"
 #include "medgrad/io.h"
+#include "medgrad/large_vector.h"
 #include "medgrad/noise.h"
+#include "medgrad/non_finite.h"
 #include "medgrad/objective.h"
 #include "medgrad/optimize.h"
+#include "medgrad/peaks.h"
+#include "medgrad/pre_aggregators.h"
 #include "medgrad/registry.h"
 #include "medgrad/rng.h"
+#include "medgrad/rows.h"
+#include "medgrad/rules.h"
 #include "medgrad/sample.h"
+#include "medgrad/sample_list.h"
+#include "medgrad/sample_methods.h"
+#include "medgrad/schedule.h"
 #include "medgrad/stable.h"
+#include "medgrad/stable_fit.h"
+#include "medgrad/stable_moments.h"
+#include "medgrad/stable_score.h"
+#include "medgrad/stable_table.h"
+#include "medgrad/student_fit.h"
+#include "medgrad/tail_index.h"
+#include "medgrad/tail_sketch.h"
 #include "medgrad/tail_summary.h"
+#include "medgrad/tail_verdict.h"
 #include "medgrad/theory.h"
 #include "medgrad/thread_pool.h"
 #include "medgrad/version.h"
+#include "medgrad/worker.h"
 
 static_assert(MEDGRAD_VERSION_MAJOR >= 0 && MEDGRAD_VERSION_MINOR >= 0 &&
               MEDGRAD_VERSION_PATCH >= 0);
@@ -31,6 +62,53 @@ int failures = 0;
 void expect(bool good, const char* what) {
   if (!good) ++failures;
   if (!good) std::printf("wrong: %s\n", what);
+}
+
+// What the headers on tails and stable laws declare.
+void see_the_laws(std::span<const double> sample) {
+  using namespace medgrad;
+  const StableParameters cauchy{.alpha = 1};
+  const Stable law(cauchy);
+  const auto near = [](double x, double y) { return std::abs(x - y) < 1e-6; };
+  expect(law.cdf(0) == 0.5, "a distribution");
+  expect(near(StableTable(cauchy).pdf(0), 1 / std::numbers::pi), "a table of densities");
+  expect(near(StableScore(cauchy)(0).location, 0), "a score");
+  expect(near(absolute_moment(law, 0.5), std::numbers::sqrt2), "a moment");  // 1/cos(pi/4)
+  expect(near(EllipticalDensity(1, std::vector<double>{0}, std::vector<double>{1})
+                  .log_pdf(std::vector<double>{0}),
+              -std::log(std::numbers::pi)),
+         "an elliptical density");
+  expect(fit_method("ml") == FitMethod::likelihood, "a way to fit");
+  expect(fit_student(sample).degrees > 0, "a fit of Student's t");
+  expect(hill(sample).alpha > 0, "a tail index");
+  expect(peaks_over_threshold(sample).threshold > 0, "peaks over a threshold");
+  expect(!judge_tails(sample).sentence().empty(), "a verdict");
+  TailSketch sketch;
+  sketch.add(sample);
+  expect(sketch.summary().log_moment.has_value(), "the tails of a stream");
+  expect(tail_summary(sample).log_moment.has_value(), "a summary of tails");
+}
+
+// Workers, liars and rules for their vectors.
+void see_the_workers() {
+  using namespace medgrad;
+  const std::vector<double> honest = {1, 2, 3};
+  std::vector<double> lie(1), result(1);
+  attack<double>(find_attack("sign-flip").make({}), Rows<double>(honest.data(), 3, 1), 1, lie);
+  expect(lie[0] == -2, "a lie");
+  aggregate<double>(make_rule("nnm+krum:f=0:neighbours=1"), Rows<double>(honest.data(), 3, 1),
+                    result);
+  expect(result[0] == 2, "a rule of two parts");
+  expect(describe(WorkerMethod(Ef21{})).starts_with("ef21"), "a worker's method");
+  expect(find_schedule("constant").make({}).at(3, 10) == 1, "a schedule");
+
+  const auto group = dist::make_threads(1);
+  dist::aggregate<double>(*group[0], Rule(Mean{}), std::span(honest).first(1), std::span(result));
+  expect(result[0] == 1, "a rule over workers");
+  expect(!dist::catch_up(*group[0], 3, [] { return std::string(); }), "nobody is behind");
+  dist::Blame blame;
+  blame.add(std::vector<dist::WorkerReport>(1));
+  expect(blame.table().size() == 1, "a list of whom to look at");
 }
 
 }  // namespace
@@ -49,7 +127,11 @@ int main() {
   aggregate<double>(find_sample_method("median").make({}), Rows<double>(rows.data(), 200, 3),
                     centre);
   expect(norm<double>(2, centre) < 1, "the median of 200 rows of Cauchy noise");
-  expect(tail_summary(std::span<const double>(rows)).log_moment.has_value(), "a tail index");
+  see_the_laws(rows);
+  see_the_workers();
+  expect(LargeVector<double>(3).size() == 3, "memory in large pages");
+  expect(range::positive.text("tau") == "0 < tau < inf", "a range");
+  expect(value(AnyDistance(L1{}), centre) >= 0, "a distance of any kind");
 
   OnlineEstimator<double> online(ProximalPoint{L2{}, 0.1}, 3);
   for (std::size_t i = 0; i < 200; ++i)
@@ -58,7 +140,6 @@ int main() {
   expect(!find_optimizer("sgd").name.empty(), "an optimiser");
   expect(theory::smallest_n(1.0) > 0, "the theory");
   expect(value(Objective(Quadratic{{2}}), std::vector<double>{3}) == 9, "an objective");
-  expect(Stable({.alpha = 1}).cdf(0) == 0.5, "a distribution");
 
   std::vector<double> uniform(4);
   Philox(1).fill_uniform(uniform);

@@ -58,8 +58,8 @@ TEST(Keeping, ResultsWithOtherSettingsStay) {
   const std::string before = content(out / "results/toy/results.csv");
   EXPECT_EQ(message_of([&] { (void)run_experiments(list(small("toy", 2)), options); }),
             (out / "results/toy") +
-                " holds results with another 'seeds' (3, not 2); --replace puts the "
-                "new ones in their place, another --out keeps both.");
+                " holds results with another 'seeds' (3, not 2); replace puts the "
+                "new ones in their place, another out keeps both.");
   EXPECT_EQ(content(out / "results/toy/results.csv"), before);
   (void)run_experiments(list(small("toy", 3)), options);  // the same again is no question
   EXPECT_EQ(content(out / "results/toy/results.csv"), before);
@@ -122,7 +122,7 @@ TEST(Keeping, APageOfOthersStaysAndNothingIsRun) {
   EXPECT_EQ(message_of([&] { (void)run_experiments(list(small("toy")), options); }),
             (out / "results/index.html") +
                 " exists already and is not a report of medgrad; move it away or choose another "
-                "--out.");
+                "out.");
   EXPECT_EQ(tasks, 0U);
   EXPECT_EQ(content(out / "results/index.html"), "<p>my letters</p>");
   fs::create_directories(out / "other/index.html");

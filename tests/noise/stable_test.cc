@@ -296,7 +296,7 @@ TEST(Stable, ErrorsNameTheValue) {
             }),
             "alpha is 3; it must satisfy 0 < alpha <= 2.");
   const std::string too_small =
-      "alpha is 0.05; densities and probabilities are given for alpha >= 0.1 only.";
+      "alpha is 0.05; densities and probabilities are given from 0.1 on only.";
   const Stable tiny({0.05, 0.2});
   EXPECT_EQ(message_of([&] { return tiny.pdf(1); }), too_small);
   EXPECT_EQ(message_of([&] { return tiny.cdf(1); }), too_small);

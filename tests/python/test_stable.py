@@ -128,7 +128,7 @@ def test_fit_and_tail_index():
     assert medgrad.Stable.fit(-x).beta == -best.beta
     points = np.linspace(-50, 50, 5).reshape(5, 1)
     assert np.allclose(best.pdf(points, tolerance=1e-10), best.pdf(points), rtol=2e-10, atol=0)
-    with pytest.raises(ValueError, match="tolerance of a table is 0"):
+    with pytest.raises(ValueError, match="tolerance is 0; it must satisfy 1e-12 <= tolerance <= 0.1"):
         best.pdf(points, tolerance=0)
     fit = medgrad.Stable.fit(x, "quantiles")
     assert abs(fit.alpha - 1.4) < 0.06 and abs(fit.scale - 2) < 0.1

@@ -121,7 +121,7 @@ TEST(Prepare, RefusesWhatIsNotTheDataAndLeavesNothingBehind) {
   EXPECT_EQ(error_of(from / "none"), (from / "none") + " does not exist.");
   EXPECT_EQ(
       error_of(from.file("x.rar", "")),
-      "--from is '" + (from / "x.rar") +
+      "from is '" + (from / "x.rar") +
           "'; it must be a folder, or a .tar, .tgz, .tar.gz, .tar.bz2, .tar.xz or .zip file.");
   EXPECT_EQ(error_of(from.file("x.tgz", "garbage")),
             (from / "x.tgz") + " cannot be unpacked: tar says that it is damaged.");
@@ -137,7 +137,7 @@ TEST(Prepare, RefusesWhatIsNotTheDataAndLeavesNothingBehind) {
   EXPECT_EQ(to.files(), 0U);
   make_ptb(to, {});
   EXPECT_EQ(error_of(from / ""),
-            (to / "ptb") + " already exists; remove it, or choose another --to.");
+            (to / "ptb") + " already exists; remove it, or choose another to.");
 }
 
 TEST(RealData, IsAsPublishedAndIsPutIntoPlace) {

@@ -30,6 +30,10 @@ SMALLER = ((r"^medgrad reproduce( +#.*)?$", "medgrad reproduce toy --seeds 2"),
            (r"^medgrad launch -n (\d+) -- train (.*?)( *#.*)?$", r"medgrad train \2 --workers \1"),
            (r"^(medgrad (?:train|sweep|gradients)) (?:synthetic|logistic)\b", r"\1 ptb"))
 MISSING_DATA = r"the data set \S+ was not found|there are no data sets|simple-examples.tgz does not exist"
+# How what can be run begins, of a shell or of Python.
+RUNNABLE = r"medgrad |\./dev |cmake |pip |\S+/\S+\.py |import |from \S+ import |\w+ = \w+[.(]"
+# Where a variable of CMake that users may set is declared.
+DECLARED = r"^\s*(?:option|medgrad_part|find_file|set)\((MEDGRAD_[A-Z_]+)"
 
 
 def blocks(path, language):
@@ -57,7 +61,16 @@ class DocumentsTest(unittest.TestCase):
             for language, text in fences:
                 self.assertIn(language, LANGUAGES, named(path))
                 if language in ("", "text"):
-                    self.assertNotRegex(text, r"(?m)^(\$ )?medgrad ", f"{named(path)}: commands in a block without a language")
+                    self.assertNotRegex(text, rf"(?m)^(\$ )?({RUNNABLE})", f"{named(path)}: commands in a block without a language")
+
+    def test_settings_of_the_build_exist(self):
+        there, found = {"Torch_DIR"}, set()
+        for path in [ROOT / "CMakeLists.txt", *ROOT.glob("*/CMakeLists.txt"), *ROOT.glob("cmake/*.cmake")]:
+            there.update(re.findall(DECLARED, path.read_text(encoding="utf-8"), re.M))
+        for path in DOCUMENTS:
+            found.update(re.findall(r"-D ?(\w+)=", path.read_text(encoding="utf-8")))
+        self.assertGreater(len(found), 5)
+        self.assertLessEqual(found, there)
 
     def test_console_blocks_show_what_is_printed(self):
         found = 0
@@ -75,7 +88,7 @@ class DocumentsTest(unittest.TestCase):
         """What is wrong with the commands of a document."""
         wrong, folder = [], self.folder / ("in-" + named(path).replace("/", "-"))
         folder.mkdir()
-        commands = [line for block in blocks(path, "sh") for line in block.splitlines() if line.startswith(("medgrad ", "./dev "))]
+        commands = [line for block in blocks(path, "sh") for line in block.splitlines() if re.match(r"medgrad |\./dev |\S+/\S+\.py ", line)]
         if any(line.startswith("medgrad ") for line in commands):
             done = self.bash(FILES, folder)
             assert done.returncode == 0, done.stdout
@@ -83,6 +96,10 @@ class DocumentsTest(unittest.TestCase):
             if command.startswith("./dev "):
                 if not re.search(rf"^cmd_{command.split()[1]}\(\)", (ROOT / "dev").read_text(encoding="utf-8"), re.M):
                     wrong.append(f"{command}: no such command")
+                continue
+            if not command.startswith("medgrad "):  # a script of ours, which would take minutes
+                if not (ROOT / command.split()[0]).is_file():
+                    wrong.append(f"{command}: no such script")
                 continue
             smaller = command
             for pattern, replacement in SMALLER:
@@ -102,7 +119,7 @@ class DocumentsTest(unittest.TestCase):
             self.assertEqual([fault for faults in pool.map(self.check_commands, DOCUMENTS) for fault in faults], [])
 
     def test_a_wrong_command_is_found(self):
-        for wrong in ("medgrad aggregate medin gradients.csv", "medgrad train synthetic --methd vclip", "medgrad reproduce toi", "./dev bulid"):
+        for wrong in ("medgrad aggregate medin gradients.csv", "medgrad train synthetic --methd vclip", "medgrad reproduce toi", "./dev bulid", "bench/rum.py all"):
             with self.subTest(wrong):
                 path = self.folder / f"wrong-{wrong.split()[-1]}.md"
                 path.write_text(f"```sh\n{wrong}\n```\n", encoding="utf-8")

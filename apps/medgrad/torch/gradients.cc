@@ -43,23 +43,11 @@ class Gradients final : public LanguageExperiments {
     settings.batch = {task.batch};
     Node document = language::to_document(settings);
     settings_.apply(document, common);
-    check(document);
+    (void)language::read_gradient_settings(document, "");  // there is no file to name
     run_all({{"the settings", document}}, common);
   }
 
  private:
-  // There is no file here: an error begins with its place in one, which nobody wants to know.
-  static void check(const Node& document) {
-    try {
-      (void)language::read_gradient_settings(document, "");
-    } catch (const Error& error) {
-      const std::string text = error.what();
-      const std::size_t place = text.find(": ");
-      throw Error(text.starts_with(":") && place != std::string::npos ? text.substr(place + 2)
-                                                                      : text);
-    }
-  }
-
   std::string task_;
   ExperimentOptions settings_;
 };

@@ -87,7 +87,7 @@ class Train final : public Command {
                      : nullptr;
     options.team = team.get();
     try {
-      train(*task, options, common);
+      with_named_remedies([&] { train(*task, options, common); });
     } catch (const std::exception& error) {
       if (by_mpi == 0) throw;
       end_mpi_team(error.what(), team->leads());

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/registry.h"
+#include "text.h"
 
 namespace medgrad::app {
 namespace {
@@ -56,10 +57,14 @@ void WorkersChoice::declare(Options& options) {
 }
 
 std::string WorkersChoice::help() {
-  return "\nWith --aggregate, N workers take N times as many batches in a step: worker i the i-th "
-         "of the next\nN (with --accumulate, the i-th few), with dropout of its own. They are "
-         "simulated here with\n--workers N, or are processes: medgrad launch -n N -- train … "
-         "--aggregate RULE. The results are the\nsame bits.\n";
+  return fmt::format(
+      "\n{}\n",
+      wrapped(
+          "With --aggregate, N workers take N times as many batches in a step: worker i the i-th "
+          "of the next N (with --accumulate, the i-th few), with dropout of its own. They are "
+          "simulated here with --workers N, or are processes: medgrad launch -n N -- train … "
+          "--aggregate RULE. The results are the same bits.",
+          0));
 }
 
 std::optional<language::TeamOptions> WorkersChoice::read(std::size_t world) const {
@@ -108,7 +113,8 @@ std::optional<language::TeamOptions> WorkersChoice::read(std::size_t world) cons
     if (subject == "byzantine" || subject == "attack" || subject == "events" ||
         (subject == "f" && !f_.empty()))
       throw error.called("--" + subject);
-    throw subject.empty() ? error : error.at("--aggregate " + aggregate_);
+    if (subject.empty()) throw;
+    throw error.at("--aggregate " + aggregate_);
   }
   if (!deadline_.empty()) {
     options.deadline = to_number("--deadline", deadline_);

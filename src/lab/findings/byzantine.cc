@@ -1,4 +1,6 @@
 // Rules against liars: claims.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -22,6 +24,9 @@ const Table* find_table(const std::vector<Table>& tables, std::string_view part,
       tables, [&](const Table& one) { return one.part == part && (one.skew > 0) == skewed; });
   return found == tables.end() ? nullptr : &*found;
 }
+
+// "a, b, c".
+void add_to(std::string& list, const std::string& one) { list += list.empty() ? one : ", " + one; }
 
 bool robust(const std::string& rule) { return rule != "mean"; }
 
@@ -55,7 +60,7 @@ Claim mean_fails(const Table& t) {
   if (!measured) return undecided(claim);
   return {claim, holds && from <= 2,
           std::isnan(from) ? "no attack does."
-                           : "from " + f_text(from) + " on, by the attack " + how + "."};
+                           : fmt::format("from {} on, by the attack {}.", f_text(from), how)};
 }
 
 // Every rule, every attack, every f that the rule bears.
@@ -70,11 +75,8 @@ Claim robust_rules_converge(const Table& t, const std::string& what) {
         const double lost = t.lost(rule, attack, f);
         if (std::isnan(lost) || f > surely_borne(rule)) continue;
         ++cells;
-        std::string name = rule;
-        name.append(" under ").append(attack).append(" at ").append(f_text(f));
-        if (!(lost <= kConverged)) {
-          if (++failed <= 8) failures.append(failures.empty() ? "" : ", ").append(name);
-        }
+        std::string name = fmt::format("{} under {} at {}", rule, attack, f_text(f));
+        if (!(lost <= kConverged) && ++failed <= 8) add_to(failures, name);
         if (lost > most) {
           most = lost;
           worst_name = std::move(name);
@@ -82,16 +84,17 @@ Claim robust_rules_converge(const Table& t, const std::string& what) {
       }
     }
   }
-  const std::string claim =
-      "with f up to its bound every robust rule converges under every attack of a given "
-      "strength, " +
-      what + "; krum, multi-krum and mda, which liars who agree can deceive, with f up to " +
-      show(kTightBear) + ", meamed with f up to " + show(kMeaMedBears);
+  const std::string claim = fmt::format(
+      "with f up to its bound every robust rule converges under every attack of a given strength, "
+      "{}; krum, multi-krum and mda, which liars who agree can deceive, with f up to {}, meamed "
+      "with f up to {}",
+      what, show(kTightBear), show(kMeaMedBears));
   if (cells == 0) return undecided(claim);
-  std::string evidence = counted(cells, "case") + "; the worst, " + worst_name + ", loses " +
-                         show(100 * most) + " % of the way";
-  if (failed > 0) evidence += "; above 20 %: " + failures + (failed > 8 ? ", …" : "");
-  return {claim, failed == 0, evidence + "."};
+  const std::string others =
+      failed == 0 ? "" : fmt::format("; above 20 %: {}{}", failures, failed > 8 ? ", …" : "");
+  return {claim, failed == 0,
+          fmt::format("{}; the worst, {}, loses {} % of the way{}.", counted(cells, "case"),
+                      worst_name, show(100 * most), others)};
 }
 
 // The worst of some attacks on a rule.
@@ -108,10 +111,10 @@ Table::Worst worst_of(const Table& t, const std::string& rule, double f,
 // Liars that look for the strength that moves this rule most, anew in every step. nnm+krum is at
 // the border: with 2 of 16 seeds it does not converge.
 Claim chosen_strengths(const Table& t, double f) {
-  const std::string claim =
+  const std::string claim = fmt::format(
       "liars who choose their strength against the rule deceive krum, multi-krum and mda, which do "
-      "not converge; every other robust rule does, nnm+krum on most data (iid, " +
-      f_text(f) + ")";
+      "not converge; every other robust rule does, nnm+krum on most data (iid, {})",
+      f_text(f));
   bool holds = true;
   std::size_t rules = 0;
   std::string list;
@@ -120,42 +123,40 @@ Claim chosen_strengths(const Table& t, double f) {
     if (!robust(rule) || std::isnan(lost)) continue;
     ++rules;
     if (rule != "nnm+krum") holds = holds && (lost > kConverged) == seeks_tight_group(rule);
-    list.append(list.empty() ? "" : ", ").append(rule).append(" ").append(show(100 * lost));
-    list.append(" (").append(attack).append(")");
+    add_to(list, fmt::format("{} {} ({})", rule, show(100 * lost), attack));
   }
   if (rules == 0) return undecided(claim);
-  return {claim, holds, "lost in % of the way, and by which attack: " + list + "."};
+  return {claim, holds, fmt::format("lost in % of the way, and by which attack: {}.", list)};
 }
 
 Claim broken_workers(const Table& t, double f) {
-  const std::string claim =
+  const std::string claim = fmt::format(
       "broken workers, who send a constant, infinities or numbers with one bit flipped, ruin the "
-      "mean and no robust rule; nor do silent ones (iid, " +
-      f_text(f) + ")";
+      "mean and no robust rule; nor do silent ones (iid, {})",
+      f_text(f));
   double most = -kInfinite, least = kInfinite;
   std::string which;
   for (const std::string& rule : t.rules) {
     const auto [attack, lost] = worst_of(t, rule, f, {"constant", "inf", "bit-flip", "silent"});
     if (!robust(rule) || std::isnan(lost) || lost <= most) continue;
     most = lost;
-    which = rule;
-    which.append(" under ").append(attack);
+    which = fmt::format("{} under {}", rule, attack);
   }
   for (const char* const attack : {"constant", "inf", "bit-flip"})
     least = std::min(least, t.lost("mean", attack, f));
   if (which.empty() || !(least < kInfinite)) return undecided(claim);
   return {claim, most <= kConverged && least > 1,
-          "the mean loses at least " + show(100 * least) + " % of the way; of the others " + which +
-              " most, " + show(100 * most) + " %."};
+          fmt::format("the mean loses at least {} % of the way; of the others {} most, {} %.",
+                      show(100 * least), which, show(100 * most))};
 }
 
 // Without momentum the honest differ more, and liars hide among them. Monna, which is given an
 // honest row, need not care.
 Claim momentum_matters(const Table& with, const Table& without, double f) {
-  const std::string claim =
+  const std::string claim = fmt::format(
       "without worker momentum krum, multi-krum and mda end farther away than they started, and "
-      "every other robust rule but monna loses more than with it (iid, " +
-      f_text(f) + ")";
+      "every other robust rule but monna loses more than with it (iid, {})",
+      f_text(f));
   bool holds = true;
   std::size_t rules = 0;
   std::string list;
@@ -165,18 +166,17 @@ Claim momentum_matters(const Table& with, const Table& without, double f) {
     ++rules;
     if (rule != "monna") holds = holds && b > a;
     if (seeks_tight_group(rule)) holds = holds && b > 1;
-    list.append(list.empty() ? "" : ", ").append(rule).append(" ").append(show(100 * b));
-    list.append(" instead of ").append(show(100 * a));
+    add_to(list, fmt::format("{} {} instead of {}", rule, show(100 * b), show(100 * a)));
   }
   if (rules == 0) return undecided(claim);
-  return {claim, holds, "lost under the worst attack, in % of the way: " + list + "."};
+  return {claim, holds, fmt::format("lost under the worst attack, in % of the way: {}.", list)};
 }
 
 Claim skew_hurts(const Table& iid, const Table& skewed, double f) {
-  const std::string claim =
-      "on skewed data with " + f_text(f) +
-      " liars can look like workers with other data: every rule loses more than on iid data, and "
-      "krum, multi-krum and mda do not converge";
+  const std::string claim = fmt::format(
+      "on skewed data with {} liars can look like workers with other data: every rule loses more "
+      "than on iid data, and krum, multi-krum and mda do not converge",
+      f_text(f));
   bool holds = true;
   std::size_t rules = 0;
   std::string list;
@@ -185,16 +185,15 @@ Claim skew_hurts(const Table& iid, const Table& skewed, double f) {
     if (!robust(rule) || std::isnan(b.value)) continue;
     ++rules;
     holds = holds && b.value > a.value && (!seeks_tight_group(rule) || b.value > kConverged);
-    list.append(list.empty() ? "" : ", ").append(rule).append(" ").append(show(100 * b.value));
-    list.append(" (").append(b.attack).append(")");
+    add_to(list, fmt::format("{} {} ({})", rule, show(100 * b.value), b.attack));
   }
   if (rules == 0) return undecided(claim);
-  return {claim, holds, "lost in % of the way, and by which attack: " + list + "."};
+  return {claim, holds, fmt::format("lost in % of the way, and by which attack: {}.", list)};
 }
 
 Claim nnm_helps(const Table& t, const std::string& rule) {
   const std::string mixed = "nnm+" + rule;
-  const std::string claim = "nnm in front of " + rule + " helps on skewed data";
+  const std::string claim = fmt::format("nnm in front of {} helps on skewed data", rule);
   double sum = 0, worst = -kInfinite, worst_mixed = -kInfinite;
   std::size_t cells = 0, better = 0;
   for (const double f : t.f) {
@@ -211,10 +210,9 @@ Claim nnm_helps(const Table& t, const std::string& rule) {
   if (cells == 0) return undecided(claim);
   const double ratio = std::exp(sum / static_cast<double>(cells));
   return {claim, ratio < 1 && 2 * better > cells,
-          "the loss is " + show(ratio) +
-              " of that without it on (geometric) average, not larger in " +
-              std::to_string(better) + " of " + std::to_string(cells) + " cases; the worst is " +
-              show(worst_mixed) + " instead of " + show(worst) + " times that without liars."};
+          fmt::format("the loss is {} of that without it on (geometric) average, not larger in {} "
+                      "of {} cases; the worst is {} instead of {} times that without liars.",
+                      show(ratio), better, cells, show(worst_mixed), show(worst))};
 }
 
 // f = n/2, liars being honest workers of the opposite problem: w and -w are equally good for half
@@ -234,8 +232,8 @@ Claim half_is_too_much(const Table& t, double f) {
       "with f = n/2 no rule can help: the half that it does not follow ends no better than it "
       "started",
       least > 0.9 && least < kInfinite,
-      "the loss of the worse half is at least " + show(least) + " times that at the start (" +
-          which + ")."};
+      fmt::format("the loss of the worse half is at least {} times that at the start ({}).",
+                  show(least), which)};
 }
 
 // Centered clipping remembers earlier rounds, and so has an unfair advantage here.
@@ -257,14 +255,16 @@ Claim mean_is_cheapest(const Results& r) {
       which = g.method;
     }
   }
-  std::string evidence = "the mean is " + show(off) +
-                         " standard errors from 1; the smallest upper end of four standard errors "
-                         "is " +
-                         show(least) + " (" + which + ")";
-  if (!std::isnan(kept))
-    evidence += "; centered clipping, whose centre remembers the rounds before, has " + show(kept);
+  const std::string other =
+      std::isnan(kept)
+          ? ""
+          : fmt::format("; centered clipping, whose centre remembers the rounds before, has {}",
+                        show(kept));
   return {"without liars no rule has a smaller variance than the mean, unless it remembers",
-          off < 4.5 && least >= 1, evidence + "."};
+          off < 4.5 && least >= 1,
+          fmt::format("the mean is {} standard errors from 1; the smallest upper end of four "
+                      "standard errors is {} ({}){}.",
+                      show(off), show(least), which, other)};
 }
 
 Claim price_of_robustness(const Results& r, double f) {
@@ -275,18 +275,17 @@ Claim price_of_robustness(const Results& r, double f) {
   }
   std::ranges::sort(prices);
   std::string list;
-  for (const auto& [x, method] : prices)
-    list.append(list.empty() ? "" : ", ").append(method).append(" ").append(show(x));
+  for (const auto& [x, method] : prices) add_to(list, fmt::format("{} {}", method, show(x)));
   const double median = mean_of(r, "median", "relative_variance", {{"f", f}}),
                krum = mean_of(r, "krum", "relative_variance", {{"f", f}});
-  const std::string claim =
+  const std::string claim = fmt::format(
       "robustness costs variance: the median half as much again as the mean, krum, which is one of "
-      "the rows, several times as much (" +
-      f_text(f) + ")";
+      "the rows, several times as much ({})",
+      f_text(f));
   if (std::isnan(median) || std::isnan(krum)) return undecided(claim);
   // Of 20 normal numbers the median has 1.47 times the variance of the mean.
   return {claim, median > 1.3 && median < 1.65 && krum > 4 && prices.back().second == "krum",
-          "variance relative to the mean: " + list + "."};
+          fmt::format("variance relative to the mean: {}.", list)};
 }
 
 }  // namespace
@@ -320,7 +319,7 @@ void byzantine_findings(const Experiment&, Results& r) {
   if (iid != nullptr)
     r.notes.emplace_back(
         "The data of a run decide much: krum, multi-krum and mda converge near their bounds on the "
-        "iid data of some seeds and fail on those of others (--seed). A rule has converged where "
+        "iid data of some seeds and fail on those of others. A rule has converged where "
         "liars cost it no more than 20 % of the way from the start to where the mean of the honest "
         "gets.");
   if (!methods_of(r, "relative_variance").empty()) {

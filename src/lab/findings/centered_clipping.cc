@@ -1,4 +1,6 @@
 // Centered clipping and the geometric median: claims and figure (paper, section 4).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -34,17 +36,17 @@ Claim exact_for_samples(const Results& r) {
       "the nearest row";
   if (below == 0) return undecided(claim);
   return {claim, farthest < 1e-6,
-          "in " + std::to_string(below) + " cases it is at most " + show(farthest) +
-              " away; with larger clips it is more than 1e-06 away in " + std::to_string(apart) +
-              " of " + std::to_string(above) + "."};
+          fmt::format("in {} cases it is at most {} away; with larger clips it is more than 1e-06 "
+                      "away in {} of {}.",
+                      below, show(farthest), apart, above)};
 }
 
 // The order between the two smallest clips, and the factor at the smallest.
 Claim rate_for_density(const Results& r, double d) {
   std::vector<double> clips = values_on(r, "clip");
-  const std::string claim = "for a density in d = " + show(d) +
-                            " the distance goes to 0 like clip^" + show(d + 1) +
-                            ", with the factor of the theory";
+  const std::string claim = fmt::format(
+      "for a density in d = {} the distance goes to 0 like clip^{}, with the factor of the theory",
+      show(d), show(d + 1));
   if (clips.size() < 2) return undecided(claim);
   std::ranges::sort(clips);
   const auto at = [&](std::string_view method, double clip) {
@@ -54,9 +56,9 @@ Claim rate_for_density(const Results& r, double d) {
       std::log(at("density", clips[1]) / at("density", clips[0])) / std::log(clips[1] / clips[0]);
   const double ratio = at("density", clips[0]) / at("theory", clips[0]);
   return {claim, std::abs(order - d - 1) < 0.05 && std::abs(ratio - 1) < 0.02,
-          "order " + show(order) + " between clips of " + show(clips[0]) + " and " +
-              show(clips[1]) + "; at " + show(clips[0]) + " the distance is " + show(ratio) +
-              " times the theory's."};
+          fmt::format("order {} between clips of {} and {}; at {} the distance is {} times the "
+                      "theory's.",
+                      show(order), show(clips[0]), show(clips[1]), show(clips[0]), show(ratio))};
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // A figure in gnuplot's language.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -190,13 +192,15 @@ class Script {
       if (!std::isfinite(mark.x)) continue;
       std::string x;
       number(x, mark.x);
-      out.append("set arrow from ").append(x).append(", graph 0 to ").append(x);
-      out += ", graph 1 nohead back lc rgb '#999999' lw 1 dt (4,4)\n";
+      out += fmt::format(
+          "set arrow from {0}, graph 0 to {0}, graph 1 nohead back lc rgb '#999999' lw 1 dt "
+          "(4,4)\n",
+          x);
       if (mark.text.empty()) continue;
-      out.append("set label ").append(in_quotes(mark.text)).append(" at ").append(x);
-      out +=
-          ", graph 0.97 right rotate by 90 offset character 0.7,0 noenhanced front font ',10' tc "
-          "rgb '#444444'\n";
+      out += fmt::format(
+          "set label {} at {}, graph 0.97 right rotate by 90 offset character 0.7,0 noenhanced "
+          "front font ',10' tc rgb '#444444'\n",
+          in_quotes(mark.text), x);
     }
   }
 
@@ -262,12 +266,12 @@ class Script {
   }
 
   static void ticks(std::string& out, char name, const std::vector<std::string>& labels) {
-    out.append("set ").append(1, name).append("tics noenhanced (");
+    std::string places;
     for (std::size_t i = 0; i < labels.size(); ++i)
-      out += (i == 0 ? "" : ", ") + in_quotes(labels[i]) + " " + std::to_string(i);
-    const std::string first = "-0.5", last = std::to_string(labels.size()) + " - 0.5";
-    out += ")\nset " + std::string(1, name) + "range [" +
-           (name == 'y' ? last + ":" + first : first + ":" + last) + "]\n";  // y[0] is on top
+      places += fmt::format("{}{} {}", i == 0 ? "" : ", ", in_quotes(labels[i]), i);
+    const std::string first = "-0.5", last = fmt::format("{} - 0.5", labels.size());
+    out += fmt::format("set {0}tics noenhanced ({1})\nset {0}range [{2}:{3}]\n", name, places,
+                       name == 'y' ? last : first, name == 'y' ? first : last);  // y[0] is on top
   }
 
   void heat(std::string& out, const HeatMap& heat, const Panel& panel) const {

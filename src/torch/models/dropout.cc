@@ -1,6 +1,5 @@
 #include "torch/models/dropout.h"
 
-#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 #include <utility>
 
 #include "kernels/dropout.h"
-#include "medgrad/error.h"
+#include "medgrad/description.h"
 #include "medgrad/rng.h"
 #include "torch/models/real.h"
 
@@ -158,10 +157,7 @@ at::Tensor rectify_dropped(const at::Tensor& x, const DropoutMask& mask) {
 
 Dropout::Dropout(std::shared_ptr<DropoutStream> stream, double p)
     : stream_(std::move(stream)), site_(stream_->sites++), threshold_(0) {
-  if (!(p >= 0 && p < 1)) {
-    throw Error(fmt::format("The probability of dropout is {}; it must be at least 0 and below 1.",
-                            std::to_string(p)));
-  }
+  check("dropout", p, range::decay);
   threshold_ = static_cast<std::uint16_t>(std::min(std::round(p * 65536), 65535.0));
 }
 
