@@ -24,14 +24,14 @@ double farthest(double alpha) { return 35 / std::min(alpha, 1.0); }
 
 constexpr std::size_t kRule = 16;
 
-struct Rule {
+struct Quadrature {
   std::array<double, kRule> x{}, w{};
 };
 
 // Gauss and Legendre's, by Newton's method.
-const Rule& rule() {
-  static const Rule made = [] {
-    Rule r;
+const Quadrature& rule() {
+  static const Quadrature made = [] {
+    Quadrature r;
     for (std::size_t i = 0; i < kRule; ++i) {
       double x = std::cos(kPi * (static_cast<double>(i) + 0.75) / (kRule + 0.5)), slope = 0;
       for (int round = 0; round < 20; ++round) {
