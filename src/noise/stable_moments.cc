@@ -1,11 +1,11 @@
 #include "medgrad/stable_moments.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 #include "medgrad/error.h"
 #include "noise/quadrature.h"
@@ -24,6 +24,21 @@ StableParameters mirrored(StableParameters p) {
   p.beta = -p.beta;
   p.location = -p.location;
   return p;
+}
+
+// Points where integrals are cut: seen from far away the body of a law is a needle, and so is what
+// lies at the end of its support.
+std::vector<double> body_of(const Stable& law, const StableParameters& s) {
+  std::vector<double> points;
+  for (const double centre : {s.location, law.lower(), law.upper()}) {
+    if (!std::isfinite(centre)) continue;
+    points.push_back(centre);
+    for (int power = -1; power <= 8; ++power) {
+      const double off = s.scale * std::pow(10, power);
+      points.insert(points.end(), {centre - off, centre + off});
+    }
+  }
+  return points;
 }
 
 double right_moment(const Stable& law, double q, double p) {
@@ -47,9 +62,16 @@ double right_moment(const Stable& law, double q, double p) {
     const double t = std::min(std::pow(at, -1 / (index - p)), last);
     return std::pow(t, index) * law.survival(q + unit * t);
   };
-  constexpr std::array<double, 8> kCuts = {0, 1e-4, 1e-2, 0.1, 0.3, 0.6, 0.9, 1};
-  const double inner = noise::integrate(each(near), kCuts, kTolerance);
-  const double outer = noise::integrate(each(far), kCuts, kTolerance);
+  std::vector<double> near_cuts = {0, 1e-4, 1e-2, 0.1, 0.3, 0.6, 0.9, 1}, far_cuts = near_cuts;
+  for (const double x : body_of(law, s)) {
+    const double t = (x - q) / unit;
+    if (t > 0 && t < 1) near_cuts.push_back(std::pow(t, p));
+    if (t > 1 && std::isfinite(t)) far_cuts.push_back(std::pow(t, p - index));
+  }
+  std::sort(near_cuts.begin(), near_cuts.end());
+  std::sort(far_cuts.begin(), far_cuts.end());
+  const double inner = noise::integrate(each(near), near_cuts, kTolerance);
+  const double outer = noise::integrate(each(far), far_cuts, kTolerance);
   return std::pow(unit, p) * (inner + p / (index - p) * outer);
 }
 

@@ -45,6 +45,21 @@ Estimate extrapolate(const std::array<double, kLevels>& d, double power) {
   return best;
 }
 
+// What the density varies around, and how fast: for small alpha around zeta = -beta tan(pi
+// alpha/2), where its derivatives are f^(k) = Gamma((k+1)/alpha) cos(...) / (pi alpha (1 +
+// zeta^2)^{(k+1)/(2 alpha)}), on a scale that the second of them gives.
+struct Core {
+  double centre = 0, width = 1;
+};
+Core core_of(const StableParameters& p) {
+  constexpr double kSmall = 0.8;
+  if (p.alpha > kSmall) return {};
+  const double zeta = -p.beta * std::tan(kPi / 2 * p.alpha);
+  const double log_width = (std::lgamma(1 / p.alpha) - std::lgamma(3 / p.alpha)) / 2 +
+                           std::log1p(zeta * zeta) / (2 * p.alpha);
+  return {zeta, std::exp(log_width)};
+}
+
 StableParameters standard_of(const StableParameters& p) { return {p.alpha, p.beta}; }
 
 }  // namespace
@@ -103,24 +118,28 @@ StableScores StableScore::operator()(double x) const {
   if (!std::isfinite(y)) return s;
   const double log_f = standard_.log_pdf(y);
   if (!std::isfinite(log_f)) return s;
-  // log f is smooth in w = asinh y. Not past the end of a half-line.
-  const double w = std::asinh(y);
-  const double room =
-      std::min(w - std::asinh(standard_.lower()), std::asinh(standard_.upper()) - w);
+  // log f is smooth in w = asinh((y - centre) / width). Not past the end of a half-line.
+  const Core core = core_of(p);
+  const auto place = [&](double at) { return std::asinh((at - core.centre) / core.width); };
+  const double w = place(y);
+  const double room = std::min(w - place(standard_.lower()), place(standard_.upper()) - w);
   double h = std::min(0.25, room / 2);
   std::array<double, kLevels> first{}, second{};
   for (std::size_t i = 0; i < kLevels; ++i, h /= kRatio) {
-    const double low = standard_.log_pdf(std::sinh(w - h)) - log_f;
-    const double high = standard_.log_pdf(std::sinh(w + h)) - log_f;
+    const auto at = [&](double v) { return core.centre + core.width * std::sinh(v); };
+    const double low = standard_.log_pdf(at(w - h)) - log_f;
+    const double high = standard_.log_pdf(at(w + h)) - log_f;
     first[i] = (high - low) / (2 * h);
     second[i] = (high + low) / (h * h);
   }
   const double by_w = extrapolate(first, 2).value, by_ww = extrapolate(second, 2).value;
-  // dw/dy = 1 / cosh w, d2w/dy2 = -sinh w / cosh^3 w.
-  const double cosh = std::hypot(1, y), by_y = by_w / cosh;
+  // dw/dy = 1 / (width cosh w), d2w/dy2 = -sinh w / (width^2 cosh^3 w).
+  const double off = (y - core.centre) / core.width, cosh = std::hypot(1, off);
+  const double by_y = by_w / cosh / core.width;
   s.log_pdf = log_f - std::log(p.scale);
   s.x = by_y / p.scale;
-  s.xx = (by_ww - by_w * (y / cosh)) / cosh / cosh / p.scale / p.scale;
+  const double unit = p.scale * core.width;
+  s.xx = (by_ww - by_w * (off / cosh)) / cosh / cosh / unit / unit;
   s.alpha = derivative(alpha_, y, log_f);
   s.beta = derivative(beta_, y, log_f);
   s.location = -s.x;
