@@ -266,6 +266,9 @@ RegressionFit round_of(std::span<const double> z, double share, double centre, d
 // The same for z itself, with its errors.
 void place(RegressionFit& fit, double centre, double unit, const Grid& grid) {
   fit.errors = errors_of(fit, grid);
+  RegressionFit free = fit;
+  free.beta_clamped = false;
+  fit.free_beta_error = fit.beta_clamped ? errors_of(free, grid)[1] : fit.errors[1];
   fit.errors[3] *= unit;
   fit.law.location = centre + unit * fit.law.location;
   fit.law.log_scale += std::log(unit);

@@ -30,6 +30,7 @@ struct RegressionFit {
   Shape law;
   std::array<double, 4> errors{};  // of alpha, beta, log(scale), location; times sqrt(n)
   bool alpha_clamped = false, beta_clamped = false;
+  double free_beta_error = 0;  // of beta, if it was not clamped
   int rounds = 0;
 };
 

@@ -83,7 +83,8 @@ StableFit fit_likelihood(const noise::Standardised& s, bool profile) {
     fit.alpha = {profile_end(s.z, best, 0, width(0), 0.2),
                  gaussian ? 2 : profile_end(s.z, best, 0, width(0), 2)};
   }
-  if (profile && !gaussian) {
+  // At its end beta has no standard error.
+  if ((profile || best.held[1]) && !gaussian) {
     fit.beta = {law.beta <= -1 ? -1 : profile_end(s.z, best, 1, width(1), -1),
                 law.beta >= 1 ? 1 : profile_end(s.z, best, 1, width(1), 1)};
   }
@@ -104,6 +105,10 @@ StableFit fit_regression(const noise::Standardised& s, FitMethod method) {
   StableFit fit = noise::fit_of(s, found.law, errors);
   fit.alpha_clamped = found.alpha_clamped;
   fit.beta_clamped = found.beta_clamped;
+  if (found.beta_clamped && found.law.alpha < 2) {
+    const double half = noise::kZ95 * found.free_beta_error / std::sqrt(n);
+    fit.beta = {std::max(found.law.beta - half, -1.0), std::min(found.law.beta + half, 1.0)};
+  }
   return fit;
 }
 
