@@ -108,6 +108,7 @@ class Noise final : public Command {
   void fit(const Common& common) const;
   [[nodiscard]] static TailSketch read_numbers(RowReader& reader, NoiseFit& found);
   [[nodiscard]] VerdictOptions verdict_options() const;
+  [[nodiscard]] std::string options_given() const;
   void fit_numbers(const TailSketch& sketch, NoiseFit& found) const;
   template <class T>
   void fit_rows(const Rows<T>& rows, NoiseFit& found) const;
@@ -260,14 +261,15 @@ void Noise::fit(const Common& common) const {
       throw error.at(reader.name());
     }
   };
-  if (reader.dimension() == 1) {
+  // A vector in a .npy file is a column, too.
+  if (reader.dimension() == 1 || reader.rows() == std::size_t{1}) {
     const TailSketch sketch = read_numbers(reader, found);
     tell_note(reader, common);
     named([&] { fit_numbers(sketch, found); });
     if (!report_.empty()) {
       write_tail_report(report_, sketch.sample(), found, reader.name(),
-                        fmt::format("medgrad noise fit {} --report {}", shell_word(reader.name()),
-                                    shell_word(report_)));
+                        fmt::format("medgrad noise fit {} --report {}{}", shell_word(reader.name()),
+                                    shell_word(report_), options_given()));
     }
   } else if (!report_.empty()) {
     throw Error(fmt::format("--report draws the tails of numbers; {} has rows of {} entries.",
@@ -297,17 +299,28 @@ void Noise::fit(const Common& common) const {
 
 TailSketch Noise::read_numbers(RowReader& reader, NoiseFit& found) {
   TailSketch sketch;
-  std::vector<double> block(std::size_t{1} << 14);
+  const std::size_t d = reader.dimension();
+  std::vector<double> block(std::max(d, std::size_t{1} << 14));
   bool more = true;
   while (more) {
     std::size_t count = 0;
-    while (count < block.size() && (more = reader.next(std::span(block).subspan(count, 1))))
-      ++count;
+    while (count + d <= block.size() && (more = reader.next(std::span(block).subspan(count, d))))
+      count += d;
     sketch.add(std::span(block).first(count));
   }
   found.nan = sketch.missing();
   found.inf = sketch.infinite();
   return sketch;
+}
+
+// What the fit depends on, as it was given.
+std::string Noise::options_given() const {
+  std::string text;
+  if (verdict_options().batch != VerdictOptions{}.batch)
+    text += " --batch " + std::to_string(verdict_options().batch);
+  if (!method_.empty()) text += " --method " + method_;
+  if (form_ == "S1") text += " --form S1";
+  return text;
 }
 
 VerdictOptions Noise::verdict_options() const {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,7 @@ Json json_of(const Peaks& p) {
   json["pareto"] = json_of(p.pareto.xi, p.pareto.xi_interval);
   json["moment"] = json_of(p.moment.xi, p.moment.interval);
   json["hill"] = json_of(p.hill.xi, p.hill.interval);
+  json["hill"]["k"] = p.hill_k;
   json["far"] = json_of(p.far.xi, p.far.interval);
   json["farthest"] = json_of(p.farthest.xi, p.farthest.interval);
   return json;
@@ -83,7 +85,30 @@ std::vector<Estimate> estimates_of(const NoiseFit& found) {
     all.push_back({"xi-" + name + "-moment", peaks->moment.xi, peaks->moment.interval});
     all.push_back({"xi-" + name + "-hill", peaks->hill.xi, peaks->hill.interval});
   }
+  const TailVerdict v = found.summary.judged.value_or(TailVerdict{});
+  const Efficiency& e = v.efficiency;
+  if (!(e.spread > 0)) return all;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const auto add = [&](std::string_view name, double value) {
+    all.push_back({std::string(name), value, {kNone, kNone}});
+  };
+  add("bias", e.bias);
+  add("mean-squared-error-mean", e.mean);
+  add("mean-squared-error-median", e.median);
+  add("mean-squared-error-huber", e.huber);
+  if (!std::isnan(e.geometric)) add("mean-squared-error-geometric-median", e.geometric);
   return all;
+}
+
+std::vector<std::pair<std::string, std::string>> answers_of(const NoiseFit& found) {
+  const TailVerdict v = found.summary.judged.value_or(TailVerdict{});
+  const std::string p = v.stable ? fmt::format(" (p = {:.3g})", v.stable->p_value) : "";
+  std::vector<std::pair<std::string, std::string>> answers = {
+      {"infinite variance", std::string(name(v.infinite_variance))},
+      {"a stable law fits", (v.stable_fits() ? "yes" : "no") + p},
+      {"advice", std::string(name(v.advice))}};
+  if (!v.stable_fits()) answers.emplace_back("no tail index", "alpha, log-moment");
+  return answers;
 }
 
 std::string as_csv(const NoiseFit& found) {
@@ -97,10 +122,13 @@ std::string as_csv(const NoiseFit& found) {
         "# tails (xi) by all numbers, the rest and its errors by a sample of {} of them\n",
         found.sample);
   }
+  const auto end = [](double value) { return std::isnan(value) ? "" : number(value); };
   for (const Estimate& l : estimates_of(found)) {
-    text += fmt::format("{},{},{},{},{}\n", l.name, number(l.value), number(l.interval.low),
-                        number(l.interval.high), l.error ? number(*l.error) : "");
+    text += fmt::format("{},{},{},{},{}\n", l.name, number(l.value), end(l.interval.low),
+                        end(l.interval.high), l.error ? number(*l.error) : "");
   }
+  for (const auto& [what, answer] : answers_of(found))
+    text += fmt::format("# {}: {}\n", what, answer);
   return text;
 }
 
@@ -125,6 +153,7 @@ std::string as_json(const NoiseFit& found) {
   };
   json["infinite_variance"] = name(v.infinite_variance);
   json["stable_fits"] = v.stable_fits();
+  if (!v.stable_fits()) json["no_tail_index"] = Json::array({"alpha", "log-moment"});
   json["p_value"] = v.stable ? json_number(v.stable->p_value) : Json(nullptr);
   json["advice"] = name(v.advice);
   json["bias"] = known(e.bias);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "medgrad/tail_summary.h"
@@ -20,7 +21,7 @@ struct NoiseFit {
   std::size_t sample = 0;            // of a long stream, so many numbers were kept: tail_sketch.h
 };
 
-// One estimate with its interval, and its standard error where the method gives one.
+// One estimate with its interval (NaN where it has none), and its standard error where the method gives one.
 struct Estimate {
   std::string name;
   double value;
@@ -30,7 +31,10 @@ struct Estimate {
 // Everything there is, in the order in which it is printed.
 [[nodiscard]] std::vector<Estimate> estimates_of(const NoiseFit& fit);
 
-// Lines of what,estimate,low,high,error.
+// The three answers, and what is no tail index where no stable law fits.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> answers_of(const NoiseFit& fit);
+
+// Lines of what,estimate,low,high,error, and the answers as comments below.
 [[nodiscard]] std::string as_csv(const NoiseFit& fit);
 [[nodiscard]] std::string as_json(const NoiseFit& fit);
 

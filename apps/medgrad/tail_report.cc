@@ -64,7 +64,7 @@ lab::Panel quantile_plot(const std::vector<double>& x, const StableFit& fit) {
   }
   if (high > 0)
     panel.series.push_back({.name = "the law itself",
-                            .key = "verdict",
+                            .key = "law",
                             .style = lab::SeriesStyle::dashed,
                             .x = {low, high},
                             .y = {low, high}});
@@ -90,11 +90,13 @@ void write_tail_report(const std::string& file, std::span<const double> sample, 
   if (fit.stable && fit.stable->parameters.alpha >= 0.1)
     figure.panels.push_back(quantile_plot(x, *fit.stable));
   Json rows = Json::array();
+  for (const auto& [what, answer] : answers_of(fit))
+    rows.push_back({{"what", what}, {"estimate", answer}});
   for (const Estimate& e : estimates_of(fit)) {
-    rows.push_back({{"what", e.name},
-                    {"estimate", json_number(e.value)},
-                    {"low", json_number(e.interval.low)},
-                    {"high", json_number(e.interval.high)}});
+    rows.push_back({{"what", e.name}, {"estimate", json_number(e.value)}});
+    if (std::isnan(e.interval.low)) continue;
+    rows.back()["low"] = json_number(e.interval.low);
+    rows.back()["high"] = json_number(e.interval.high);
   }
   // The sentence to act on comes first.
   const Json summary = {{"experiment", "tails"},

@@ -14,7 +14,8 @@
 //            location nor the scale of the sample matters
 //   moment   Dekkers, Einmahl, de Haan (Ann. Stat. 17, 1989): M1 + 1 - 1/(2 (1 - M1^2/M2)) with
 //            M_j = mean of log(x_i/u)^j; standard error sqrt(1 + xi^2) / sqrt(k) for xi >= 0
-//   hill     Hill (Ann. Stat. 3, 1975): M1; a power tail from u on, or nothing
+//   hill     Hill (Ann. Stat. 3, 1975): M1; a power tail from u on, or nothing; u is its own, by
+//            Guillou and Hall (tail_index.h), unless k is given
 //
 // The threshold: of k = 0.6 n for |x|, 0.45 n for one tail, and 3/4, 9/16, … of that (at most
 // 10,000, at least 25) the largest for which the test of Anderson and Darling does not reject the
@@ -58,6 +59,7 @@ struct PeaksOptions {
 struct Peaks {
   Tail tail = Tail::both;
   std::size_t n = 0, k = 0;  // of n numbers the k largest
+  std::size_t hill_k = 0;    // those that `hill` is made of: by Guillou and Hall (tail_index.h)
   std::size_t missing = 0, infinite = 0;
   double threshold = 0;  // u, measured from the centre
   GeneralisedParetoFit pareto;

@@ -62,7 +62,7 @@ struct StableFitOptions {
   FitMethod method = FitMethod::likelihood;
   // likelihood: intervals of alpha and beta from the profile of the likelihood, by Wilks' theorem,
   // instead of standard errors; always so for alpha above 1.95, where estimates are not normal, and
-  // for beta where it stands at its end.
+  // nearly so (by slope and curvature) for beta where it stands at its end.
   bool profile = false;
 };
 

@@ -267,7 +267,8 @@ def tail_index(x, batch=10):
     batch: how many of them are combined at a time, for the comparison of mean and median.
     Gives a dict: "verdict" is a sentence; "infinite_variance" is "yes", "no" or "unclear"; "stable_fits" with "p_value" says
     whether a stable law is a fair description; "advice" is "mean", "median", "huber" or "unclear"; "bias" is the distance from
-    the mean to the median, in spreads. "tail_index" has its 95 % "interval"; "tails" has the peaks over a threshold of each
+    the mean to the median, in spreads (of vectors without a sign). "mean_squared_errors" are those of "mean", "median", "huber" and,
+    of vectors, "geometric_median" in such batches; "better_median" is then "geometric" or "componentwise". "tail_index" has its 95 % "interval"; "tails" has the peaks over a threshold of each
     tail. "quantiles" (McCulloch's fit of a stable law), "hill" and "log_moment" are dicts with "alpha" and its "interval", or
     a sentence where the method cannot tell.
     """

@@ -105,6 +105,11 @@ LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
   LikelihoodFit fit;
   fit.law = clamped(start);
   fit.at = likelihood(z, fit.law, fixed);
+  // With beta = +-1 and alpha < 1 some of the numbers may lie outside the support.
+  if (!std::isfinite(fit.at.value) && !fixed[1]) {
+    fit.law.beta *= 0.95;
+    fit.at = likelihood(z, fit.law, fixed);
+  }
   for (fit.rounds = 0; fit.rounds < 60; ++fit.rounds) {
     const Score& g = fit.at.score;
     const bool gaussian = fit.law.alpha >= kGaussian;

@@ -65,20 +65,35 @@ bool has_spread(const Ordered& o, std::size_t k) { return o.y.front() > o.y[k - 
 
 TailShape shape(double xi, double error) { return {xi, {xi - kZ95 * error, xi + kZ95 * error}}; }
 
-// Hill's and the moment estimator, which need a positive threshold.
-void log_moments(Peaks& peaks, const Ordered& o) {
-  const double u = o.y[peaks.k];
+// Means of the first two powers of log(y_i / u) over the k largest, u the next.
+struct LogMoments {
+  double first = 0, second = 0;
+};
+LogMoments log_moments(const Ordered& o, std::size_t k) {
+  LogMoments m;
+  for (std::size_t i = 0; i < k; ++i) {
+    const double l = std::log(o.y[i]) - std::log(o.y[k]);
+    m.first += l / static_cast<double>(k);
+    m.second += l * l / static_cast<double>(k);
+  }
+  return m;
+}
+
+// Hill's and the moment estimator, which need a positive threshold. Hill's has its own: that of the
+// Pareto law may lie in the body, where it takes anything for a power.
+void set_log_moments(Peaks& peaks, const Ordered& o, bool given) {
   const double nothing = std::numeric_limits<double>::quiet_NaN();
   peaks.hill = peaks.moment = {nothing, {nothing, nothing}};
-  if (!(u > 0)) return;
-  double first = 0, second = 0;
-  const auto k = static_cast<double>(peaks.k);
-  for (std::size_t i = 0; i < peaks.k; ++i) {
-    const double l = std::log(o.y[i]) - std::log(u);
-    first += l / k;
-    second += l * l / k;
+  std::size_t positive = 0;
+  while (positive < o.y.size() && o.y[positive] > 0) ++positive;
+  peaks.hill_k = given ? peaks.k : hill_count(std::span(o.y).first(positive));
+  if (peaks.hill_k > 0 && peaks.hill_k < positive) {
+    const double xi = log_moments(o, peaks.hill_k).first;
+    peaks.hill = shape(xi, xi / std::sqrt(static_cast<double>(peaks.hill_k)));
   }
-  peaks.hill = shape(first, first / std::sqrt(k));
+  if (peaks.k >= positive) return;
+  const auto [first, second] = log_moments(o, peaks.k);
+  const auto k = static_cast<double>(peaks.k);
   const double xi = first + 1 - 0.5 / (1 - first * first / second);
   const double g = 1 - xi;
   const double variance =
@@ -140,7 +155,7 @@ Peaks peaks_grouped(std::span<const double> sample, std::size_t group, const Pea
     peaks.k = next;
   }
   peaks.threshold = o.y[peaks.k];
-  log_moments(peaks, o);
+  set_log_moments(peaks, o, options.k != 0);
   const auto deeper = [&](double part) -> TailShape {
     const std::size_t k = std::clamp(static_cast<std::size_t>(part * static_cast<double>(o.n)),
                                      std::min(kFewestExcesses, peaks.k), peaks.k);

@@ -24,6 +24,18 @@ constexpr double kNearGaussian = 1.95;
 
 double& parameter(Shape& s, std::size_t i) { return i == 0 ? s.alpha : s.beta; }
 
+// What the others change by where parameter i does, all along the ridge of the likelihood.
+Shape slope_of(const LikelihoodFit& best, std::size_t i) {
+  std::array<bool, 4> held = best.held;
+  held[i] = false;
+  const noise::Score column = noise::inverse_information(best.at.information, held)[i];
+  const bool told =
+      std::all_of(column.begin(), column.end(), [](double v) { return std::isfinite(v); });
+  if (!told || !(column[i] > 0)) return {0, 0, 0, 0};
+  return {column[0] / column[i], column[1] / column[i], column[2] / column[i],
+          column[3] / column[i]};
+}
+
 // Where the loss of likelihood is that of 1.96 standard errors. Its square root is nearly straight:
 // chords through the two nearest points, kept between what is inside and what is outside.
 double profile_end(std::span<const double> z, const LikelihoodFit& best, std::size_t i,
@@ -32,11 +44,22 @@ double profile_end(std::span<const double> z, const LikelihoodFit& best, std::si
   constexpr int kMost = 25;
   Shape from = best.law;
   const double start = parameter(from, i), way = last > start ? 1 : -1;
+  // How the other parameters follow, in units of the way: at first by the information, then as they
+  // did.
+  Shape follow = slope_of(best, i);
   const auto root_of_loss = [&](double at) {
+    const double moved = at - start;
+    from = {best.law.alpha + moved * follow.alpha, best.law.beta + moved * follow.beta,
+            best.law.log_scale + moved * follow.log_scale,
+            best.law.location + moved * follow.location};
     parameter(from, i) = at;
     const LikelihoodFit fit =
         noise::maximise_likelihood(z, from, {i == 0, i == 1, false, false}, kEnough);
-    from = fit.law;
+    if (moved != 0 && std::isfinite(fit.at.value)) {
+      follow = {(fit.law.alpha - best.law.alpha) / moved, (fit.law.beta - best.law.beta) / moved,
+                (fit.law.log_scale - best.law.log_scale) / moved,
+                (fit.law.location - best.law.location) / moved};
+    }
     return std::sqrt(std::max(2 * (best.at.value - fit.at.value), 0.0)) - noise::kZ95;
   };
   double inside = 0, at_inside = -noise::kZ95;  // ways from the start
@@ -67,6 +90,17 @@ double profile_end(std::span<const double> z, const LikelihoodFit& best, std::si
   return start + way * way_out;
 }
 
+// How far beta can go from its end before the profile has lost as much as by 1.96 standard errors:
+// by its slope there and the information, g d + d^2 / (2 v) = 1.96^2 / 2.
+double way_inside(const LikelihoodFit& best) {
+  std::array<bool, 4> held = best.held;
+  held[1] = false;
+  const double v = noise::inverse_information(best.at.information, held)[1][1];
+  const double g = std::fabs(best.at.score[1]);
+  const double root = std::sqrt(g * g + noise::kZ95 * noise::kZ95 / v);
+  return noise::kZ95 * noise::kZ95 / (g + root);
+}
+
 StableFit fit_likelihood(const noise::Standardised& s, bool profile) {
   const Shape start = noise::fit_means(noise::means_of(s.z)).law;
   const LikelihoodFit best = noise::maximise_likelihood(s.z, start);
@@ -83,8 +117,10 @@ StableFit fit_likelihood(const noise::Standardised& s, bool profile) {
     fit.alpha = {profile_end(s.z, best, 0, width(0), 0.2),
                  gaussian ? 2 : profile_end(s.z, best, 0, width(0), 2)};
   }
-  // At its end beta has no standard error.
-  if ((profile || best.held[1]) && !gaussian) {
+  const double inside = best.held[1] ? way_inside(best) : 0;
+  if (best.held[1] && !profile && !gaussian && std::isfinite(inside)) {
+    fit.beta = {std::max(law.beta - inside, -1.0), std::min(law.beta + inside, 1.0)};
+  } else if ((profile || best.held[1]) && !gaussian) {
     fit.beta = {law.beta <= -1 ? -1 : profile_end(s.z, best, 1, width(1), -1),
                 law.beta >= 1 ? 1 : profile_end(s.z, best, 1, width(1), 1)};
   }

@@ -99,6 +99,14 @@ void check(const Ordered& o, std::size_t k) {
 
 }  // namespace
 
+std::size_t hill_count(std::span<const double> y) {
+  if (y.size() < kFewest) return 0;
+  std::vector<double> z(y.size() - 1);
+  for (std::size_t i = 0; i < z.size(); ++i)
+    z[i] = static_cast<double>(i + 1) * (std::log(y[i]) - std::log(y[i + 1]));
+  return unbiased_count(z);
+}
+
 TailIndex hill_grouped(std::span<const double> sample, std::size_t group,
                        const HillOptions& options) {
   const Ordered o = order(sample, options.tail);

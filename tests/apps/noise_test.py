@@ -96,6 +96,13 @@ class Noise(CommandTest):
         for words in ("Hill plot", "Mean excess over a threshold", "Quantiles against the fitted stable law",
                       "tail index that was found", "Use a median-type estimator"):
             self.assertIn(words, text)
+        # A vector is a column; the command to do it again has what the answers depend on.
+        self.assertEqual(self.good("noise", "fit", self.file("vector.npy", values), "--report", page, "--batch", 5, "--method", "cf"),
+                         self.good("noise", "fit", self.path("t.npy"), "--batch", 5, "--method", "cf"))
+        text = pathlib.Path(page).read_text(encoding="utf-8")
+        self.assertIn("--batch 5 --method cf", text)
+        for words in ("infinite variance", "advice", "mean-squared-error-huber", "generalised Pareto law"):
+            self.assertIn(words, text)
         # Few numbers, ties and infinities draw what there is.
         odd = np.append(np.round(values[:60]), [np.inf, np.nan])
         self.good("noise", "fit", self.file("odd.npy", odd[:, None]), "--report", page)
@@ -122,6 +129,34 @@ class Noise(CommandTest):
         self.assertEqual((result["nan"], result["inf"]), (2, 1))
         self.assertIn(b"2 entries are NaN and 1 is infinite.", run("noise", "fit", data).stderr)
         self.assertEqual((result["infinite_variance"], result["advice"]), ("yes", "median"))
+
+    def test_every_answer_is_there(self):
+        rng = np.random.default_rng(8)
+        sparse = np.where(rng.random(300) < 0.6, 0, rng.standard_normal(300))
+        half = np.where(np.arange(300) < 160, np.inf, rng.standard_normal(300))
+        few = rng.standard_normal((10, 4))
+        few[3, 2] = np.inf
+        for values in (sparse[:, None], half[:, None], few, rng.standard_normal((40, 3)), rng.poisson(1, (300, 1))):
+            data = self.file("any.npy", np.asarray(values, float))
+            result = json.loads(self.good("noise", "fit", data, "--format", "json"))
+            for name in ("infinite_variance", "stable_fits", "p_value", "advice", "bias", "verdict", "skewed", "batch",
+                         "mean_squared_errors", "spread", "tail-index"):
+                self.assertIn(name, result)
+            if not np.isfinite(values).all():
+                self.assertEqual(result["infinite_variance"], "yes")
+                self.assertNotEqual(result["advice"], "mean")
+            self.assertRegex(result["verdict"], r"^[A-Z].*\.$")
+
+    def test_lines_have_the_answers(self):
+        values = np.random.default_rng(9).exponential(size=2000)
+        text = self.good("noise", "fit", self.file("e.npy", values[:, None])).decode()
+        for line in ("# infinite variance: no", "# a stable law fits: no (p = ", "# advice: mean", "# no tail index: alpha, log-moment",
+                     "mean-squared-error-median,", "bias,-0.4"):
+            self.assertIn(line, text)
+        # Hill's estimator of a Gaussian tail stays in the tail.
+        gauss = self.file("g.npy", np.random.default_rng(9).standard_normal((3000, 1)))
+        hill = json.loads(self.good("noise", "fit", gauss, "--format", "json"))["tails"]["left"]["hill"]
+        self.assertLess(hill["xi"], 0.6)
 
     def test_fit_of_skewed_numbers_names_the_bias(self):
         values = np.random.default_rng(1).exponential(size=3000)

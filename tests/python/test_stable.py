@@ -137,7 +137,15 @@ def test_fit_and_tail_index():
     assert found["verdict"].startswith("Neither mean nor median is safe") and found["skewed"]
     assert found["infinite_variance"] == "yes" and found["stable_fits"] and found["quantiles"]["alpha"] == fit.alpha
     assert found["interval"][0] < 1.4 < found["interval"][1] and found["tails"]["both"]["xi"] > 0.5
+    # Every answer is there, also where half of the numbers are one, or infinite.
+    half = np.where(np.arange(500) < 300, 0.0, np.random.default_rng(1).standard_normal(500))
+    for odd in (half, np.where(half == 0, np.inf, half)):
+        found = medgrad.tail_index(odd)
+        assert {"advice", "bias", "infinite_variance", "interval", "mean_squared_errors", "p_value", "skewed", "stable_fits",
+                "tail_index", "tails"} <= set(found)
+    assert found["infinite_variance"] == "yes" and found["advice"] == "unclear"
     rows = medgrad.tail_index(np.random.default_rng(0).standard_normal((300, 20)))
+    assert rows["better_median"] == "geometric" and rows["mean_squared_errors"]["geometric_median"] > 0
     assert {"quantiles", "hill", "log_moment", "verdict"} <= set(rows) and set(rows["tails"]) >= {"directions", "norms"}
     assert (rows["infinite_variance"], rows["advice"]) == ("no", "mean")
     with pytest.raises(ValueError, match="batch is 0"):

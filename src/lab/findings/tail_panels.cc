@@ -43,7 +43,7 @@ Panel hill_panel(std::span<const double> y, std::optional<double> index) {
   panel.series.push_back(series);
   if (index && std::isfinite(*index) && !series.x.empty()) {
     panel.series.push_back({.name = "tail index that was found",
-                            .key = "verdict",
+                            .key = "index",
                             .style = SeriesStyle::dashed,
                             .x = {series.x.front(), series.x.back()},
                             .y = {*index, *index}});
@@ -71,7 +71,7 @@ Panel mean_excess_panel(std::span<const double> y, const std::optional<ParetoTai
   std::reverse(series.y.begin(), series.y.end());
   panel.series.push_back(series);
   if (law) {
-    Series curve{.name = "generalised Pareto law", .key = "verdict", .style = SeriesStyle::dashed};
+    Series curve{.name = "generalised Pareto law", .key = "pareto", .style = SeriesStyle::dashed};
     for (const double u : series.x) {
       const double excess = (law->sigma + law->xi * (u - law->threshold)) / (1 - law->xi);
       if (u < law->threshold || !(excess > 0) || law->xi >= 1) continue;
