@@ -21,7 +21,8 @@ struct NoiseFit {
   std::size_t sample = 0;            // of a long stream, so many numbers were kept: tail_sketch.h
 };
 
-// One estimate with its interval (NaN where it has none), and its standard error where the method gives one.
+// One estimate with its interval (NaN where it has none), and its standard error where the method
+// gives one.
 struct Estimate {
   std::string name;
   double value;
