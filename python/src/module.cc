@@ -125,13 +125,14 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The compiled part of medgrad.";
   m.attr("__version__") = medgrad::kVersion;
   // What the command says and ends with exit code 2 is a ValueError here, in the same words.
-  py::register_exception_translator([](std::exception_ptr e) {
-    try {
-      if (e) std::rethrow_exception(e);
-    } catch (const medgrad::Error& error) {
-      PyErr_SetString(PyExc_ValueError, error.what());
-    }
-  });
+  py::register_exception_translator(
+      [](std::exception_ptr e) {  // NOLINT(performance-unnecessary-value-param): pybind11's type
+        try {
+          if (e) std::rethrow_exception(e);
+        } catch (const medgrad::Error& error) {
+          PyErr_SetString(PyExc_ValueError, error.what());
+        }
+      });
   m.def("set_threads", &set_threads);
   m.def("threads", &threads);
   m.def("forget_threads", &forget_threads);

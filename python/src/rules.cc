@@ -89,6 +89,7 @@ void add_rules(py::module_& m) {
           const Call call{weights, center, non_finite, threads, round, with_info};
           return with_type(rows.at(0), [&]<class T>(T) {
             std::vector<const T*> pointers;
+            pointers.reserve(rows.size());
             for (const py::array& row : rows) pointers.push_back(vector_of<T>(row).data());
             const Rows<T> view(pointers, static_cast<std::size_t>(rows[0].size()));
             return run<T>(rule, view, call);

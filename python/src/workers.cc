@@ -26,6 +26,7 @@ py::array_t<std::uint8_t> view(const std::byte* data, std::size_t size) {
 class Waiting : public dist::Transfer::Pending {
  public:
   explicit Waiting(py::object wait) : wait_(std::move(wait)) {}
+  // NOLINTNEXTLINE(bugprone-exception-escape): without Python's lock there is no way on
   ~Waiting() override {
     const py::gil_scoped_acquire held;
     wait_ = py::object();
