@@ -67,7 +67,7 @@ class Aggregate final : public Command {
   void run_on(const Matrix<T>& matrix, const Rule& method, NonFinite non_finite,
               const Common& common) const {
     const std::size_t n = matrix.n(), d = matrix.d();
-    validate(method, n);
+    method_.named([&] { validate(method, n); });
     std::vector<std::string> notes(matrix.notes().begin(), matrix.notes().end());
     const std::vector<double> weights = read_weights(n, notes);
     const std::vector<T> center = center_.read<T>(d, files_.front(), notes);

@@ -96,6 +96,8 @@ decltype(auto) with_named_remedies(Work&& work) {
 // Also written with a power of ten, as in 1e6 or 1.5e3.
 [[nodiscard]] std::uint64_t to_whole_number(std::string_view option, const std::string& text,
                                             std::uint64_t min);
+// The entries of a list, which are separated by commas; an Error where one is empty.
+[[nodiscard]] std::vector<std::string> comma_list(std::string_view option, const std::string& text);
 // One of the given words; otherwise an Error that lists them.
 void check_word(std::string_view option, const std::string& text,
                 std::span<const std::string_view> words);

@@ -114,10 +114,12 @@ std::vector<Section> sections() {
        "medgrad noise sample --model NAME; in experiments, the noise of the gradients.",
        items_of(noises())},
       {"optimizers", "Optimisers",
-       "Methods in experiments: an estimate m of the gradient, then w <- w - eta m.",
+       "Methods in experiments and in training: an estimate m of the gradient, then w <- w - eta "
+       "m. " +
+           language::training_tau_sentence(),
        items_of(optimizers())},
       {"schedules", "Schedules",
-       "Of a learning rate or of tau, over the T steps of a run: cosine:value=0.1:warmup=100.",
+       "How a learning rate or tau changes over the T steps of a run: cosine:value=0.1:warmup=100.",
        items_of(schedules()), ""},
       {"experiments", "Experiments", "medgrad reproduce NAME runs one; --print shows its file.",
        experiment_items()},
@@ -160,7 +162,7 @@ void print_json(const std::vector<Section>& chosen) {
 
 void print_text(const std::vector<Section>& chosen) {
   for (const Section& section : chosen) {
-    std::cout << wrapped(section.title + ": " + section.intro, 0) << "\n\n";
+    std::cout << section.title << "\n" << wrapped(section.intro, 0) << "\n\n";
     for (const Item& item : section.items) {
       std::cout << item.name << (item.aliases.empty() ? "" : " (also " + item.aliases + ")")
                 << "\n";

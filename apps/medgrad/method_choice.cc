@@ -12,13 +12,6 @@
 
 namespace medgrad::app {
 
-std::string describe(const Parameter& parameter) {
-  return std::string(parameter.meaning) + " (" + parameter.range_text() + "; " +
-         (parameter.required() ? "required"
-                               : "default " + parameter.value_text(parameter.fallback)) +
-         ")";
-}
-
 template <class Made>
 void MethodChoice<Made>::declare(Options& options) {
   std::string lower = kind_;
@@ -28,21 +21,15 @@ void MethodChoice<Made>::declare(Options& options) {
   std::vector<std::string> names;
   for (const Entry<Made>& entry : entries_) names.emplace_back(entry.name);
   options.offer(kind_, names);
-  const auto declare_all = [&](const auto& entry) {
-    for (const Parameter& parameter : entry.parameters) {
-      const auto [it, is_new] = given_.try_emplace(std::string(parameter.name));
-      if (is_new && parameter.name != "seed") options.value("--" + it->first, it->second, "X", "");
-    }
-  };
-  std::ranges::for_each(entries_, declare_all);
-  std::ranges::for_each(before_, declare_all);
+  parameters_.declare(options, entries_, {"seed"});
+  parameters_.declare(options, before_, {"seed"});
 }
 
 template <class Made>
 void MethodChoice<Made>::give_seed(const std::string& text) {
   const bool own =
       entry().find("seed") != nullptr && !parse_method_text(name_).parameters.contains("seed");
-  if (own && !text.empty()) given_["seed"] = text;
+  if (own && !text.empty()) parameters_.give("seed", text);
 }
 
 template <class Made>
@@ -53,29 +40,19 @@ const Entry<Made>& MethodChoice<Made>::entry() const {
       names += (names.empty() ? "" : ", ") + std::string(e.name);
     throw Error(fmt::format("{} is missing; it must be one of {}.", kind_, names));
   }
-  return find_(parse_method_text(name_).name);
-}
-
-template <class Made>
-ParameterTexts MethodChoice<Made>::texts() const {
-  ParameterTexts all = parse_method_text(name_).parameters;
-  for (const auto& [name, text] : given_) {
-    if (text.empty()) continue;
-    if (all.emplace(name, text).second) continue;
-    throw Error(fmt::format("'{}' and --{} both give {}; give it once.", name_, name, name));
-  }
-  return all;
+  return named([&]() -> const Entry<Made>& { return find_(parse_method_text(name_).name); });
 }
 
 template <class Made>
 bool MethodChoice<Made>::given(std::string_view parameter) const {
-  return texts().contains(parameter);
+  return parameters_.with(name_).contains(parameter);
 }
 
 template <class Made>
 Made MethodChoice<Made>::make() const {
   const Entry<Made>& chosen = entry();
-  return chosen.make(read_parameters(chosen.name, chosen.parameters, texts()));
+  const ParameterTexts texts = parameters_.with(name_);
+  return named([&] { return chosen.make(read_parameters(chosen.name, chosen.parameters, texts)); });
 }
 
 namespace {
@@ -98,20 +75,9 @@ std::vector<TextRow> member_rows(std::span<const Entry<Made>> entries) {
 
 template <class Made>
 std::string MethodChoice<Made>::help() const {
-  std::string text;
-  if (!name_.empty()) {
-    const Entry<Made>& chosen = entry();
-    std::vector<TextRow> rows = {{"formula", std::string(chosen.formula)}};
-    std::string aliases;
-    for (const std::string_view alias : chosen.aliases)
-      aliases += (aliases.empty() ? "" : ", ") + std::string(alias);
-    if (!aliases.empty()) rows.emplace_back("also", aliases);
-    for (const Parameter& parameter : chosen.parameters)
-      rows.emplace_back("--" + std::string(parameter.name) + " X", describe(parameter));
-    text += "\n" + wrapped(std::string(chosen.name) + ": " + std::string(chosen.meaning), 2) + "\n";
-    return text + columns(rows);
-  }
-  text += "\n" + kind_ + "s, each with its parameters:\n" + columns(member_rows(entries_));
+  if (!name_.empty()) return method_help(entry());
+  std::string text =
+      "\n" + kind_ + "s, each with its parameters:\n" + columns(member_rows(entries_));
   if (!before_.empty()) {
     text += "\nbefore a " + kind_ + ", joined by '+' as in nnm+median or clip:clip=2+krum:\n" +
             columns(member_rows(before_));
@@ -123,7 +89,7 @@ std::string MethodChoice<Made>::help() const {
 template <class Made>
 std::vector<TextRow> MethodChoice<Made>::parameter_rows() const {
   std::vector<TextRow> rows;
-  for (const auto& [name, text] : given_) {
+  for (const auto& [name, text] : parameters_.texts()) {
     std::map<std::string, std::string> members_by_meaning;
     const auto add = [&, &key = name](const auto& e) {
       for (const Parameter& parameter : e.parameters) {

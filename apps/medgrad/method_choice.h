@@ -1,20 +1,18 @@
 // A METHOD argument with its parameters, all from the registry: vclip --tau 0.1, or vclip:tau=0.1.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "command.h"
 #include "medgrad/registry.h"
+#include "parameter_options.h"
 #include "text.h"
 
 namespace medgrad::app {
-
-// "step size …: 0 < tau < inf, default 1".
-[[nodiscard]] std::string describe(const Parameter& parameter);
 
 template <class Made>
 class MethodChoice {
@@ -31,6 +29,11 @@ class MethodChoice {
   // --seed belongs to all commands: whoever runs one passes it on, where the method has a seed.
   void give_seed(const std::string& text);
   [[nodiscard]] Made make() const;
+  // Runs `make`; an Error about a parameter calls it as it was given.
+  template <class Make>
+  decltype(auto) named(Make&& make) const {
+    return parameters_.named(name_, std::forward<Make>(make));
+  }
   [[nodiscard]] const Entry<Made>& entry() const;
   // Was the parameter of that name given?
   [[nodiscard]] bool given(std::string_view parameter) const;
@@ -39,15 +42,12 @@ class MethodChoice {
 
  private:
   [[nodiscard]] std::vector<TextRow> parameter_rows() const;
-  // Those that were given, with the name or as options.
-  [[nodiscard]] ParameterTexts texts() const;
-
   std::string kind_;
   std::span<const Entry<Made>> entries_;
   std::span<const Entry<PreAggregator>> before_;
   const Entry<Made>& (*find_)(std::string_view);
   std::string name_;
-  std::map<std::string, std::string, std::less<>> given_;  // stable addresses: options write here
+  ParameterOptions parameters_;
 };
 
 extern template class MethodChoice<AnyDistance>;

@@ -78,13 +78,7 @@ class Noise final : public Command {
     options.value("--report", report_, "FILE",
                   "fit: also write an HTML page with pictures of the tails (numbers only)");
     options.offer("--method", {fit_methods().begin(), fit_methods().end()});
-    for (const Entry<NoiseModel>& entry : noises()) {
-      for (const Parameter& parameter : entry.parameters) {
-        if (parameter.name == "form") continue;
-        const auto [it, is_new] = given_.try_emplace(std::string(parameter.name));
-        if (is_new) options.value("--" + it->first, it->second, "X", "");
-      }
-    }
+    parameters_.declare(options, noises(), {"form"});
     output_.declare(options);
   }
   std::string details() const override;
@@ -92,7 +86,8 @@ class Noise final : public Command {
   void run(const Common& common) override {
     check_action("medgrad noise", action_,
                  {"sample", "pdf", "log-pdf", "cdf", "survival", "quantile", "fit"});
-    check_word("--form", form_, {"S0", "S1"});
+    if (!form_.empty()) check_word("--form", form_, {"S0", "S1"});
+    parameters_.give("form", form_);
     output_.check(std::span(&file_, 1));
     keep_inputs("--report", report_, std::span(&file_, 1));
     if (action_ == "sample") return sample(common);
@@ -113,10 +108,10 @@ class Noise final : public Command {
   template <class T>
   void fit_rows(const Rows<T>& rows, NoiseFit& found) const;
 
-  std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_ = "S0",
-                                  batch_ = "10", method_, report_;
+  std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_, batch_ = "10",
+                                  method_, report_;
   bool elliptical_ = false;
-  std::map<std::string, std::string, std::less<>> given_;  // stable addresses: options write here
+  ParameterOptions parameters_;
   RowOutput output_;
 };
 
@@ -145,14 +140,11 @@ std::string Noise::details() const {
 NoiseModel Noise::model() const {
   if (elliptical_ && !model_.empty())
     throw Error("--elliptical and --model both name the noise; give one of them.");
-  MethodText text = parse_method_text(elliptical_      ? "elliptical"
-                                      : model_.empty() ? "stable"
-                                                       : model_);
-  const Entry<NoiseModel>& entry = find_noise(text.name);
-  for (const auto& [name, given] : given_)
-    if (!given.empty()) text.parameters.insert_or_assign(name, given);
-  if (entry.find("form") != nullptr) text.parameters.try_emplace("form", form_);
-  return entry.make(read_parameters(entry.name, entry.parameters, text.parameters));
+  const std::string text = elliptical_ ? "elliptical" : model_.empty() ? "stable" : model_;
+  const Entry<NoiseModel>& entry = find_noise(parse_method_text(text).name);
+  const ParameterTexts given = parameters_.with(text);
+  return parameters_.named(
+      text, [&] { return entry.make(read_parameters(entry.name, entry.parameters, given)); });
 }
 
 // Rows in blocks: constant memory however many there are. The numbers depend on the seed, the
@@ -197,11 +189,8 @@ std::vector<double> Noise::points(bool probabilities, const Common& common) cons
   std::vector<double> x;
   if (!x_.empty()) {
     if (!file_.empty()) throw Error("--x and a FILE both give points; give one of them.");
-    for (std::size_t begin = 0; begin <= x_.size();) {
-      const std::size_t end = std::min(x_.find(',', begin), x_.size());
-      x.push_back(check("--x", to_number("--x", x_.substr(begin, end - begin))));
-      begin = end + 1;
-    }
+    for (const std::string& one : comma_list("--x", x_))
+      x.push_back(check("--x", to_number("--x", one)));
     return x;
   }
   RowReader reader = open_rows(file_, common);
@@ -245,8 +234,9 @@ void Noise::evaluate(const Function& function, const Common& common) const {
 // A column of numbers is a sample; longer rows are vectors, and the fit is to their noise around
 // their componentwise median.
 void Noise::fit(const Common& common) const {
-  for (const auto& [name, text] : given_)
-    if (!text.empty()) throw Error(fmt::format("noise fit estimates --{}; leave it out.", name));
+  for (const auto& [name, text] : parameters_.texts())
+    if (!text.empty() && name != "form")
+      throw Error(fmt::format("noise fit estimates --{}; leave it out.", name));
   output_.refuse_npy("noise fit");
   if (!x_.empty()) throw Error("noise fit reads a FILE; leave out --x.");
   if (!method_.empty()) check_word("--method", method_, fit_methods());

@@ -18,17 +18,6 @@
 namespace medgrad::app {
 namespace {
 
-// "--help,-h" as a list.
-std::vector<std::string> names_in(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
 // 0: one per core. The only place that reads --threads.
 unsigned thread_count(std::string_view option, const std::string& text) {
   constexpr std::uint64_t kMost = 1024;
@@ -52,12 +41,12 @@ class Parser final : public Options {
 
   void flag(const std::string& name, bool& target, const std::string& help) override {
     app_.add_flag(name, target);
-    options_.push_back({names_in(name), "", help, {}});
+    options_.push_back({comma_list("an option", name), "", help, {}});
   }
   void value(const std::string& name, std::string& target, const std::string& operand,
              const std::string& help) override {
     given_.push_back({app_.add_option(name, target), target});
-    options_.push_back({names_in(name), operand, help, {}});
+    options_.push_back({comma_list("an option", name), operand, help, {}});
   }
   void argument(const std::string& name, std::string& target, const std::string& help) override {
     given_.push_back({app_.add_option(name, target), target});
@@ -247,6 +236,21 @@ std::uint64_t to_whole_number(std::string_view option, const std::string& text, 
         fmt::format("{} is '{}'; it must be a whole number, {} or more.", option, text, min));
   }
   return value;
+}
+
+std::vector<std::string> comma_list(std::string_view option, const std::string& text) {
+  std::vector<std::string> entries;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    entries.push_back(text.substr(begin, end - begin));
+    if (entries.back().empty())
+      throw Error(
+          fmt::format("{} is '{}', in which an entry is empty; entries are separated by "
+                      "commas.",
+                      option, text));
+    begin = end + 1;
+  }
+  return entries;
 }
 
 void check_word(std::string_view option, const std::string& text,

@@ -209,13 +209,9 @@ class Theory final : public Command {
 };
 
 std::vector<std::uint64_t> Theory::list_of_n() const {
-  const std::string& list = needed("--n");
   std::vector<std::uint64_t> n;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    n.push_back(to_whole_number("--n", list.substr(begin, end - begin), 1));
-    begin = end + 1;
-  }
+  for (const std::string& one : comma_list("--n", needed("--n")))
+    n.push_back(to_whole_number("--n", one, 1));
   return n;
 }
 

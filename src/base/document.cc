@@ -183,8 +183,8 @@ const Node* Node::find(std::string_view key) const {
 Node* Node::find(std::string_view key) { return const_cast<Node*>(std::as_const(*this).find(key)); }
 
 std::string_view Node::kind() const {
-  constexpr std::string_view kKinds[] = {"null", "true or false", "a number",
-                                         "text", "a list",        "an object"};
+  if (const bool* const it = truth()) return *it ? "true" : "false";
+  constexpr std::string_view kKinds[] = {"null", "", "a number", "text", "a list", "an object"};
   return kKinds[value.index()];
 }
 

@@ -40,7 +40,7 @@ struct Node {
   // The value of a key, or nullptr.
   [[nodiscard]] const Node* find(std::string_view key) const;
   [[nodiscard]] Node* find(std::string_view key);
-  // "a number", "a list", …: what an error calls it.
+  // "a number", "a list", "true", …: what an error calls it.
   [[nodiscard]] std::string_view kind() const;
 };
 

@@ -7,7 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/suggest.h"
 #include "base/text.h"
+#include "core/range_text.h"
 
 namespace medgrad {
 namespace {
@@ -83,20 +85,18 @@ std::vector<Entry<OnlineMethod>> make_online_methods() {
   return entries;
 }
 
-std::string list_of(std::span<const Parameter> parameters) {
-  std::vector<std::string_view> names;
-  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
-  return one_of(names, "and");
-}
-
 // Throws unless `given` is the name of a parameter.
 const Parameter& known(std::string_view name, std::span<const Parameter> parameters,
                        const std::string& given) {
   const auto found = std::ranges::find(parameters, given, &Parameter::name);
   if (found != parameters.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  const auto near = near_match(given, names);
   throw Error(given, "",
-              fmt::format("is not a parameter of {}, which has {}", name,
-                          parameters.empty() ? "none" : list_of(parameters)));
+              near ? fmt::format("is not a parameter of {}; perhaps you mean {}", name, *near)
+                   : fmt::format("is not a parameter of {}, which has {}", name,
+                                 names.empty() ? "none" : one_of(names, "and")));
 }
 
 // Are its values words? (One that may be found from the data is a number, and has at most one word:
@@ -153,7 +153,8 @@ double Parameter::read(std::string_view text) const {
 void Parameter::check(double value) const {
   if (range.contains(value)) return;
   throw Error(std::string(name), number(value),
-              fmt::format("it must {} {}", has_names(*this) ? "be" : "satisfy", range_text()));
+              has_names(*this) ? "it must be " + range_text()
+                               : internal::requirement(range, name, automatic(*this)));
 }
 
 ParameterValues complete(std::string_view name, std::span<const Parameter> parameters,
@@ -204,13 +205,17 @@ std::vector<std::string_view> parts_of(std::string_view text) {
     begin = i + 1;
   }
   parts.push_back(text.substr(begin));
+  if (parts.size() > 1 && std::ranges::any_of(parts, &std::string_view::empty))
+    throw Error(
+        fmt::format("'{}' has a '+' with nothing {} it; parts are joined as in 'nnm+median'.", text,
+                    parts.front().empty() ? "before" : "after"));
   return parts;
 }
 
 MethodText parse_method_text(std::string_view text) {
   const auto fail = [&](std::string_view part, std::string_view what) {
-    throw Error(fmt::format("'{}' in '{}' {}; a method is written NAME or NAME:parameter=value.",
-                            part, text, what));
+    throw Error(fmt::format("'{}'{} {}; a method is written NAME or NAME:parameter=value.", part,
+                            part == text ? "" : fmt::format(" in '{}'", text), what));
   };
   MethodText method;
   std::string_view rest = parts_of(text).back();

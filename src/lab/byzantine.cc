@@ -48,8 +48,9 @@ RuleCase read_rule(const Node& item, const std::string& file, std::size_t worker
   ParameterValues values;
   const bool has_f = entry.find("f") != nullptr;
   for (const Parameter& parameter : entry.parameters)
-    if (parameter.name != "f") values.emplace(parameter.name, reader.number(parameter));
-  RuleCase made{reader.text("label", name), std::string(entry.name), {}, {}};
+    if (parameter.name != "f" && reader.any(parameter.name) != nullptr)
+      values.emplace(parameter.name, reader.number(parameter));
+  RuleCase made{reader.label(name), std::string(entry.name), {}, {}};
   reader.finish();
   const auto of = [&](std::size_t told) {
     if (has_f) values["f"] = static_cast<double>(told);
@@ -59,7 +60,7 @@ RuleCase read_rule(const Node& item, const std::string& file, std::size_t worker
   };
   if (!has_f) (void)reader.located(object, [&] { return of(0); });  // what is wrong for all f
   if (has_f) values["f"] = 0;
-  made.trusting = entry.make(values);
+  made.trusting = reader.located(object, [&] { return entry.make(values); });
   for (const std::size_t liars : f) {
     const bool half = 2 * liars >= workers;
     std::optional<Rule> rule;
@@ -100,13 +101,10 @@ std::vector<AttackCase> read_attacks(Reader& reader, std::uint64_t seed) {
     const std::string name = keys.text("name");
     const auto& entry = keys.located(
         *object.find("name"), [&]() -> const auto& { return find_attack(name); });
-    ParameterValues values;
-    for (const Parameter& parameter : entry.parameters) {
-      const bool given = parameter.name != "seed" || object.find("seed") != nullptr;
-      values.emplace(parameter.name,
-                     given ? keys.number(parameter) : static_cast<double>(seed % kMostSeed));
-    }
-    attacks.push_back({keys.text("label", name), entry.make(values)});
+    ParameterValues values = read_given(keys, entry);
+    if (entry.find("seed") != nullptr)
+      values.emplace("seed", static_cast<double>(seed % kMostSeed));
+    attacks.push_back({keys.label(name), keys.located(object, [&] { return entry.make(values); })});
     names.add(reader, item, attacks.back().label, {});
     keys.finish();
   }
@@ -116,7 +114,8 @@ std::vector<AttackCase> read_attacks(Reader& reader, std::uint64_t seed) {
 void read_objective(Reader& reader, ByzantineProblem& problem) {
   const Node* const node = reader.any("objective");
   if (node == nullptr) reader.fail(reader.node(), "the experiment has no 'objective'.");
-  Reader keys(*node, reader.file(), "the objective");
+  const Node object = method_object(*node, reader.file(), "the objective");
+  Reader keys(object, reader.file(), "the objective");
   problem.network = keys.word("name", {"least-squares", "network"}, "least-squares") == "network";
   problem.d = keys.whole("d", 10, 1, kMaxSize);
   if (problem.network) problem.hidden = keys.whole("hidden", 5, 1, Network::kMostHidden);
@@ -136,11 +135,12 @@ ByzantineTrial read_trial(const GridPoint& point, const std::string& file, std::
   problem.skew = reader.number("skew", 0);
   problem.batch = reader.whole("batch", 8, 1, kMaxSize);
   problem.steps = reader.whole("steps", 50, 1, kMaxSize);
-  problem.eta = read_schedule(reader, "eta", {.value = 0.1});
-  const std::string worker = reader.text("worker", "gradient");
-  const Node* const at = point.node.find("worker");
-  problem.worker =
-      reader.located(at != nullptr ? *at : point.node, [&] { return make_worker_method(worker); });
+  problem.eta = read_schedule(reader, "eta", ConstantSchedule{.value = 0.1}, {.said = true});
+  if (const Node* const worker = reader.any("worker")) {
+    const std::string text =
+        read_method_text(*worker, file, "the worker's method", find_worker_method);
+    problem.worker = reader.located(*worker, [&] { return make_worker_method(text); });
+  }
   problem.f = read_f(reader, problem.workers - 1);
   trial.rules = read_rules(reader, problem.workers, problem.f);
   trial.attacks = read_attacks(reader, seed);

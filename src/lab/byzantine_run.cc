@@ -118,7 +118,7 @@ ByzantineOutcome run_byzantine(const ByzantineProblem& problem, const ByzantineD
                                     {.against = &rule, .center = around, .round = round});
     aggregate<double>(rule, Rows<double>(sent.data(), honest + lies, d), m,
                       {.center = around, .non_finite = NonFinite::robust, .round = round});
-    const double eta = problem.eta.at(t, problem.steps);
+    const double eta = value_at(problem.eta, t, problem.steps);
     double size = 0;
     for (std::size_t j = 0; j < d; ++j) {
       w[j] -= eta * m[j];

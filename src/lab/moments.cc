@@ -124,7 +124,7 @@ std::vector<EstimatorCase> read_estimators(Reader& reader) {
       const std::string name = keys.text("name");
       const auto& entry = keys.located(
           *point.node.find("name"), [&]() -> const auto& { return find_sample_method(name); });
-      EstimatorCase made{keys.text("label", name), std::string(entry.name), point.axes,
+      EstimatorCase made{keys.label(name), std::string(entry.name), point.axes,
                          read_entry(keys, entry)};
       keys.finish();
       const bool by_component = std::visit(

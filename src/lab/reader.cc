@@ -9,6 +9,19 @@
 #include "base/suggest.h"
 
 namespace medgrad::lab {
+namespace {
+
+// The finite number that a text is, as the command line reads it.
+std::optional<double> number_in(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double x = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, x);
+  if (error != std::errc() || stop != end || !std::isfinite(x)) return std::nullopt;
+  return x;
+}
+
+}  // namespace
 
 Error placed(const Error& error, const std::string& file, const Node& at) {
   return file.empty() ? error : error.at(fmt::format("{}:{}", file, at.line));
@@ -24,11 +37,8 @@ Node method_object(const Node& node, const std::string& file, const std::string&
     const MethodText given = parse_method_text(*node.text());
     Node::Object object = {{"name", at(given.name)}};
     for (const auto& [key, text] : given.parameters) {
-      double x = 0;
-      const char* const end = text.data() + text.size();
-      const auto [stop, error] = std::from_chars(text.data(), end, x);
-      const bool is_number = error == std::errc() && stop == end && std::isfinite(x);
-      object.emplace_back(key, is_number ? at(x) : at(text));
+      const std::optional<double> x = number_in(text);
+      object.emplace_back(key, x ? at(*x) : at(text));
     }
     return at(std::move(object));
   } catch (const Error& error) {
@@ -70,19 +80,37 @@ double Reader::number(const Parameter& parameter) {
   const Node* node = take(parameter.name);
   if (node == nullptr && !parameter.required()) return parameter.fallback;
   const Node& found = must(parameter.name);
+  if (found.text() != nullptr) refuse_quoted_number(parameter.name, found);
   return located(found, [&] {
     double x = 0;
-    if (const bool* truth = found.truth(); truth != nullptr && parameter.words.size() == 2) {
-      x = *truth ? 1 : 0;
-    } else if (found.text() != nullptr && (parameter.words.size() > 0 ||
-                                           parameter.range.automatic || *found.text() == "inf")) {
-      x = parameter.read(*found.text());
+    if (found.truth() != nullptr && parameter.words.size() == 2) {
+      x = parameter.read(plain(found));
+    } else if (const std::string* const text = found.text()) {
+      x = parameter.read(*text);
+    } else if (found.number() != nullptr) {
+      x = *found.number();
     } else {
-      x = number(parameter.name);
+      throw Error(std::string(parameter.name), std::string(found.kind()),
+                  parameter.range.automatic    ? "it must be a number or auto"
+                  : parameter.words.size() > 0 ? "it must be " + parameter.range_text()
+                                               : "it must be a number");
     }
     parameter.check(x);
     return x;
   });
+}
+
+void Reader::refuse_quoted_number(std::string_view key, const Node& text) const {
+  if (number_in(*text.text()))
+    fail(text,
+         fmt::format("'{0}' is \"{1}\", in quotes; a number has none: {1}.", key, *text.text()));
+}
+
+std::string Reader::label(const std::string& fallback) {
+  std::string label = text("label", fallback);
+  if (label.empty())
+    fail(*node_.find("label"), "'label' is empty; it is what results call the method.");
+  return label;
 }
 
 std::size_t Reader::whole(std::string_view key, std::optional<std::size_t> fallback,

@@ -43,6 +43,10 @@ class Reader {
                                  std::string_view fallback);
   [[nodiscard]] std::string word(std::string_view key, std::span<const std::string_view> words,
                                  std::string_view fallback);
+  // "label": what results call a method; `fallback` where there is none.
+  [[nodiscard]] std::string label(const std::string& fallback);
+  // Throws Error where a text is a number in quotes.
+  void refuse_quoted_number(std::string_view key, const Node& text) const;
   // The value of any kind; nullptr where there is none.
   [[nodiscard]] const Node* any(std::string_view key);
   void finish() const;

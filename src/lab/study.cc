@@ -15,17 +15,13 @@ NoiseModel read_noise(Reader& reader) {
   const Node* given = reader.node().find("name");
   const auto& entry = reader.located(
       given != nullptr ? *given : reader.node(), [&]() -> const auto& { return find_noise(name); });
-  ParameterValues values;
-  for (const Parameter& parameter : entry.parameters) {
-    if (parameter.name == "form" && reader.any("form") == nullptr) {
-      values.emplace("form", 1);  // S1, the paper's; the registry's own default is S0
-    } else if (parameter.name == "alpha" && reader.any("inv_alpha") != nullptr) {
-      const Node& inverse = *reader.any("inv_alpha");
-      const double alpha = 1 / reader.number("inv_alpha");
-      reader.located(inverse, [&] { parameter.check(alpha); });
-      values.emplace("alpha", alpha);
-    } else {
-      values.emplace(parameter.name, reader.number(parameter));
+  ParameterValues values = read_given(reader, entry);
+  if (const Parameter* const alpha = entry.find("alpha")) {
+    if (const Node* const inverse = reader.any("inv_alpha")) {
+      const double x = 1 / reader.number("inv_alpha");
+      reader.located(*inverse, [&] { alpha->check(x); });
+      if (!values.emplace("alpha", x).second)
+        reader.fail(*inverse, "'alpha' and 'inv_alpha' both give alpha; give one of them.");
     }
   }
   reader.finish();
@@ -36,13 +32,15 @@ NoiseModel read_noise(Reader& reader) {
   });
 }
 
-Schedule read_schedule(Reader& reader, const std::string& key, const Schedule& fallback) {
+Schedule read_schedule(Reader& reader, const std::string& key, const Schedule& fallback,
+                       const ScheduleUse& use) {
   const Node* const node = reader.any(key);
   if (node == nullptr) return fallback;
   if (const double* x = node->number()) {
-    reader.located(*node, [&] { check(key, *x, range::non_negative); });
-    return {.value = *x};
+    reader.located(*node, [&] { check(key, *x, use.value); });
+    return ConstantSchedule{.value = *x};
   }
+  if (node->text() != nullptr) reader.refuse_quoted_number(key, *node);
   const Node object = method_object(*node, reader.file(), "'" + key + "'");
   Reader keys(object, reader.file(), fmt::format("the schedule of '{}'", key));
   // Files from before call it "schedule", or "kind".
@@ -50,8 +48,8 @@ Schedule read_schedule(Reader& reader, const std::string& key, const Schedule& f
                                : object.find("kind") != nullptr   ? "kind"
                                                                   : "name";
   const std::string name = keys.text(name_key);
-  const Entry<Schedule>& entry = keys.located(
-      *object.find(name_key), [&]() -> const auto& { return find_schedule(name); });
+  const Entry<Schedule> entry =
+      keys.located(*object.find(name_key), [&] { return find_schedule(name, use); });
   const Schedule made = read_entry(keys, entry);
   // Those files have every key, also of schedules that do not use it.
   if (std::string_view(name_key) == "kind")

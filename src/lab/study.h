@@ -150,19 +150,40 @@ class MethodNames {
   std::vector<std::pair<std::string, Axes>> names_;
 };
 
-// The parameters of a registry entry, read from the keys of an object.
+// Those parameters of a registry entry that the keys of an object give. One that is missing is said
+// by whoever makes the method of them.
 template <class Made>
-[[nodiscard]] Made read_entry(Reader& reader, const Entry<Made>& entry) {
+[[nodiscard]] ParameterValues read_given(Reader& reader, const Entry<Made>& entry) {
   ParameterValues values;
   for (const Parameter& parameter : entry.parameters)
-    if (reader.any(parameter.name) != nullptr || parameter.required())
+    if (reader.any(parameter.name) != nullptr)
       values.emplace(parameter.name, reader.number(parameter));
+  return values;
+}
+template <class Made>
+[[nodiscard]] Made read_entry(Reader& reader, const Entry<Made>& entry) {
+  const ParameterValues values = read_given(reader, entry);
   return reader.located(reader.node(), [&] { return entry.make(values); });
 }
 
+// A method as text, "vclip:tau=0.1": as it is given, or made of an object. `what` is how errors
+// call it. Parameters are checked by whoever reads the text.
+template <class Made>
+[[nodiscard]] std::string read_method_text(const Node& node, const std::string& file,
+                                           const std::string& what,
+                                           const Entry<Made>& (*find)(std::string_view)) {
+  if (node.text() != nullptr) return *node.text();
+  Reader keys(node, file, what);
+  std::string text = keys.text("name");
+  const Entry<Made>& entry = keys.located(node, [&]() -> const Entry<Made>& { return find(text); });
+  for (const auto& [name, value] : read_given(keys, entry))
+    text += ":" + name + "=" + entry.find(name)->value_text(value);
+  keys.finish();
+  return text;
+}
+
 // A schedule under a key: a number, which stays, "cosine:value=0.1", or {"name": "cosine", …}.
-// Values are at least 0 and finite.
 [[nodiscard]] Schedule read_schedule(Reader& reader, const std::string& key,
-                                     const Schedule& fallback);
+                                     const Schedule& fallback, const ScheduleUse& use = {});
 
 }  // namespace medgrad::lab

@@ -17,17 +17,6 @@ namespace {
 
 constexpr std::size_t kMaxDimension = 1'000'000, kMaxSteps = 100'000'000, kMaxRuns = 1'000'000;
 
-// A schedule whose largest value has to be said.
-Schedule read_valued(Reader& reader, const std::string& key, const Schedule& fallback) {
-  const Node* const node = reader.any(key);
-  if (node != nullptr && node->number() == nullptr) {
-    const Node object = method_object(*node, reader.file(), "'" + key + "'");
-    if (object.find("value") == nullptr)
-      reader.fail(*node, fmt::format("the schedule of '{}' has no 'value'.", key));
-  }
-  return read_schedule(reader, key, fallback);
-}
-
 // One method of the list; lists among its parameters make several of it.
 void read_method(const Node& node, const std::string& file, const Schedule& eta,
                  std::vector<MethodCase>& methods) {
@@ -36,27 +25,28 @@ void read_method(const Node& node, const std::string& file, const Schedule& eta,
     const std::string name = reader.text("name");
     const auto& entry = reader.located(
         *point.node.find("name"), [&]() -> const auto& { return find_optimizer(name); });
-    MethodCase method{.label = reader.text("label", name),
+    MethodCase method{.label = reader.label(name),
                       .key = std::string(entry.name),
                       .axes = point.axes,
                       .method = {},
-                      .eta = read_valued(reader, "eta", eta),
+                      .eta = read_schedule(reader, "eta", eta, {.said = true}),
                       .tau = {}};
     ParameterValues values;
     for (const Parameter& parameter : entry.parameters) {
       const Node* given = reader.any(parameter.name);
-      if (given == nullptr && !parameter.required()) continue;
-      const bool automatic = parameter.range.automatic && given != nullptr &&
-                             given->text() != nullptr && *given->text() == "auto";
+      if (given == nullptr) continue;
+      const bool automatic =
+          parameter.range.automatic && given->text() != nullptr && *given->text() == "auto";
       // tau, or where it is auto theta, may change over a run.
-      if ((parameter.name == "tau" || parameter.name == "theta") && given != nullptr &&
-          !automatic && (given->object() != nullptr || given->text() != nullptr)) {
+      if ((parameter.name == "tau" || parameter.name == "theta") && !automatic &&
+          (given->object() != nullptr || given->text() != nullptr)) {
         if (const auto tau = values.find("tau");
             parameter.name == "theta" && (tau == values.end() || tau->second != kAutomaticNumber))
           reader.fail(*given, "a schedule of 'theta' is for tau = auto.");
-        method.tau = read_valued(reader, std::string(parameter.name), {});
-        reader.located(*given, [&] { parameter.check(method.tau->value); });
-        values.emplace(parameter.name, method.tau->value);
+        ScheduleUse use{.value = parameter.range, .said = true};
+        use.value.automatic = false;
+        method.tau = read_schedule(reader, std::string(parameter.name), {}, use);
+        values.emplace(parameter.name, largest(*method.tau));
       } else {
         values.emplace(parameter.name, reader.number(parameter));
       }
@@ -151,7 +141,8 @@ Network read_pictures(Reader& reader, std::uint64_t seed) {
 
 Objective read_objective(const Node& node, const std::string& file, std::uint64_t seed) {
   using Loss = Regression::Loss;
-  Reader reader(node, file, "the objective");
+  const Node object = method_object(node, file, "the objective");
+  Reader reader(object, file, "the objective");
   const std::string name =
       reader.word("name",
                   {"quadratic", "fixed-target", "l1-norm", "least-squares", "logistic",
@@ -286,7 +277,8 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
     reader.fail(*point.node.find("divergence"), "'divergence' must be positive.");
   problem.recorded = recorded_steps(problem.steps);
   problem.metrics = read_metrics(reader, problem);
-  problem.methods = read_methods(reader, read_valued(reader, "eta", {.value = 0}));
+  problem.methods = read_methods(
+      reader, read_schedule(reader, "eta", ConstantSchedule{.value = 0}, {.said = true}));
   reader.finish();
   return problem;
 }

@@ -143,7 +143,7 @@ class Walk {
         gradient_(w_.size()),
         gradients_(optimizer_.samples() * w_.size()),
         limit_(problem.divergence * (1 + std::abs(value(objective, w_)))),
-        moves_(method.eta.value != 0),
+        moves_(largest(method.eta) != 0),
         theta_(static_cast<double>(problem.steps) / (static_cast<double>(problem.steps) + 2)) {
     const auto wants = [&](Metric metric) {
       return std::ranges::find(problem.metrics, metric) != problem.metrics.end();
@@ -168,12 +168,13 @@ class Walk {
         k += span - 1;
         continue;
       }
-      if (method_.tau) optimizer_.set_tau(std::max(method_.tau->at(t, problem_.steps), kLeastTau));
+      if (method_.tau)
+        optimizer_.set_tau(std::max(value_at(*method_.tau, t, problem_.steps), kLeastTau));
       before_step(t);
       const Rows<double> rows =
           ready ? Rows<double>(draws.noise.data() + k * d, optimizer_.samples(), d, draws.chunk * d)
                 : gradients(draws, k, t);
-      const double eta = moves_ ? method_.eta.at(t, problem_.steps) : 0;
+      const double eta = moves_ ? value_at(method_.eta, t, problem_.steps) : 0;
       optimizer_.step(w_, eta / problem_.scale, rows);
       if (moves_ && !(squared_norm(w_) < std::numeric_limits<double>::max())) diverged_ = true;
       after_step();

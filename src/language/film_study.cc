@@ -53,12 +53,11 @@ void read_scenes(Reader& reader, Film& film) {
     reader.fail(rules == nullptr ? reader.node() : *rules,
                 "'rules' must be a list of rules, such as [\"mean\", \"nnm+median:f=3\"].");
   for (const Node& entry : *rules->list()) {
-    if (entry.text() == nullptr) reader.fail(entry, "'rules' must be a list of texts.");
-    if (std::ranges::count(film.scenes, *entry.text(), &Film::Scene::name) > 0)
-      reader.fail(entry, fmt::format("'{}' is named twice.", *entry.text()));
-    texts.aggregate = *entry.text();
+    texts.aggregate = lab::read_method_text(entry, reader.file(), "a rule", find_rule);
+    if (std::ranges::count(film.scenes, texts.aggregate, &Film::Scene::name) > 0)
+      reader.fail(entry, fmt::format("'{}' is named twice.", texts.aggregate));
     texts.events = events;
-    film.scenes.push_back({*entry.text(), key_of(*entry.text()),
+    film.scenes.push_back({texts.aggregate, key_of(texts.aggregate),
                            reader.located(entry, [&] { return team_options(texts); })});
   }
   Film::Scene calm = film.scenes.front();
@@ -82,9 +81,7 @@ Film read_film(Reader& reader) {
   film.options.batch = reader.whole("batch", 0, 0, kMany);
   film.options.dropout = info.dropout;
   const Node* const method = reader.any("method");
-  const std::string word = reader.text("method", "sgd-m");
-  film.method = reader.located(method == nullptr ? reader.node() : *method,
-                               [&] { return parse_method(word); });
+  film.method = method == nullptr ? parse_method("sgd-m") : read_training_method(reader, *method);
   film.lr = reader.number("lr");
   if (!(film.lr > 0) || std::isinf(film.lr))
     reader.fail(*reader.any("lr"), "'lr' must be a number above 0.");

@@ -41,7 +41,9 @@ void add_tracking(Results& r, const Tracking& tracking, std::span<const TrackedM
   const auto number = static_cast<double>(batch);
   for (std::size_t i = 0; i < tracked.size(); ++i) {
     const std::vector<double>& errors = tracking.errors[i];
-    const Axes axes = {{"batch", number}, {"tau", tracked[i].tau}};
+    const bool automatic = tracked[i].tau == kAutomaticNumber;
+    const Axes axes = {{"batch", number},
+                       {"tau", automatic ? lab::AxisValue("auto") : tracked[i].tau}};
     Group curve{.method = tracked[i].name,
                 .key = tracked[i].key,
                 .axes = axes,
@@ -58,7 +60,7 @@ void add_tracking(Results& r, const Tracking& tracking, std::span<const TrackedM
     };
     add_one("final_relative_error", errors.back());
     const double early = std::ceil(1 / tracked[i].tau);
-    if (early <= static_cast<double>(errors.size()))
+    if (!automatic && early <= static_cast<double>(errors.size()))
       add_one("early_relative_error", errors[static_cast<std::size_t>(early) - 1]);
     add_one("steps_to_half", steps_below(errors, 0.5));
     if (tracked[i].key != "momentum") continue;
@@ -97,18 +99,20 @@ void add_batch_size(Results& r, const GradientSettings& settings, const Measured
 }  // namespace
 
 std::vector<TrackedMethod> tracked_methods(const GradientSettings& settings) {
-  const auto key_of = [](const std::string& name) {
-    return std::string(find_online_method(name).name);
-  };
   // The exponential average is called momentum, as in the paper, unless momentum itself is there.
   const bool as_paper = std::ranges::none_of(
-      settings.methods, [&](const std::string& name) { return key_of(name) == "momentum"; });
+      settings.methods, [](const FollowedMethod& one) { return one.key == "momentum"; });
   std::vector<TrackedMethod> tracked;
-  for (const double tau : settings.tau) {
-    for (const std::string& name : settings.methods) {
-      tracked.push_back({name, key_of(name), tau, tracking_method(name, tau)});
-      if (as_paper && tracked.back().key == "ema")
-        tracked.back().name = tracked.back().key = "momentum";
+  const auto add = [&](const FollowedMethod& one, double tau) {
+    tracked.push_back({one.name, one.key, tau, tracking_method(one.key, tau, one.values)});
+    if (!as_paper || one.key != "ema") return;
+    tracked.back().key = "momentum";
+    if (!one.labelled) tracked.back().name = "momentum";
+  };
+  for (std::size_t i = 0; i < settings.tau.size(); ++i) {
+    for (const FollowedMethod& one : settings.methods) {
+      const bool own = one.values.contains("tau");
+      if (!own || i == 0) add(one, own ? one.values.find("tau")->second : settings.tau[i]);
     }
   }
   return tracked;

@@ -26,7 +26,7 @@ struct MeasuredBatch {
 // The methods that are followed, in the order of Tracking::errors, and what results call them.
 struct TrackedMethod {
   std::string name, key;
-  double tau = 0;
+  double tau = 0;  // kAutomaticNumber: auto
   OnlineMethod method;
 };
 [[nodiscard]] std::vector<TrackedMethod> tracked_methods(const GradientSettings& settings);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "lab/study.h"
 #include "language/gradients.h"
@@ -15,6 +14,7 @@ namespace {
 using lab::Reader;
 
 constexpr auto kMany = std::size_t{1} << 40;
+constexpr std::string_view kAuto = "auto";
 
 // The entries of a list, or the one value that stands for a list of one.
 Node::List entries(const Node* node) {
@@ -29,22 +29,70 @@ Node::List entries(const Node* node) {
                               scalar ? fmt::format(" ({})", plain(at)) : "", should));
 }
 
+// Where `fits` takes kAutomaticNumber, it is written "auto".
 std::vector<double> numbers(Reader& reader, std::string_view key, std::string_view should,
                             bool (*fits)(double), std::vector<double> fallback) {
   const Node* const node = reader.any(key);
   if (node == nullptr) return fallback;
   std::vector<double> values;
   for (const Node& entry : entries(node)) {
-    if (entry.number() == nullptr || !fits(*entry.number())) wrong(reader, entry, key, should);
-    if (std::ranges::count(values, *entry.number()) > 0)
+    const bool automatic = entry.text() != nullptr && *entry.text() == kAuto;
+    if (!automatic && entry.number() == nullptr) wrong(reader, entry, key, should);
+    const double x = automatic ? kAutomaticNumber : *entry.number();
+    if (!fits(x)) wrong(reader, entry, key, should);
+    if (std::ranges::count(values, x) > 0)
       reader.fail(entry, fmt::format("'{}' names a value twice.", key));
-    values.push_back(*entry.number());
+    values.push_back(x);
   }
   if (values.empty()) wrong(reader, *node, key, should);
   return values;
 }
 
+// In results it is called as in the file, but for its tau, which is an axis.
+FollowedMethod read_followed(const Node& node, const std::string& file) {
+  const Node object = lab::method_object(node, file, "a method");
+  Reader keys(object, file, "a method");
+  FollowedMethod made{.given = node, .name = keys.text("name"), .key = {}, .values = {}};
+  const Entry<OnlineMethod>& entry = keys.located(
+      node, [&]() -> const auto& { return find_online_method(made.name); });
+  made.key = entry.name;
+  made.values = lab::read_given(keys, entry);
+  for (const auto& [name, value] : made.values)
+    if (name != "tau")
+      made.name += fmt::format(":{}={}", name, entry.find(name)->value_text(value));
+  made.labelled = keys.any("label") != nullptr;
+  made.name = keys.label(made.name);
+  keys.finish();
+  return made;
+}
+
+// Each with every tau that it is followed with, and no two of the same name and tau.
+void read_methods(Reader& reader, GradientSettings& s) {
+  const Node* const node = reader.any("methods");
+  if (node != nullptr) s.methods.clear();
+  for (const Node& entry : entries(node)) s.methods.push_back(read_followed(entry, reader.file()));
+  std::vector<std::pair<std::string, double>> names;
+  for (const FollowedMethod& method : s.methods) {
+    const Node& at = node == nullptr ? reader.node() : method.given;
+    const Parameter* const size = find_online_method(method.key).find("tau");
+    for (const double tau : taus_of(method, s)) {
+      if (tau == kAutomaticNumber && size != nullptr && !size->range.automatic)
+        reader.fail(at, fmt::format("'{0}' has no tau = auto; give it a tau of its own, as in "
+                                    "{0}:tau=0.1.",
+                                    method.name));
+      reader.located(at, [&] { validate<float>(tracking_method(method.key, tau, method.values)); });
+      const std::pair name(method.name, tau);
+      if (std::ranges::count(names, name) > 0)
+        reader.fail(at, fmt::format("'{}' is named twice.", method.name));
+      names.push_back(name);
+    }
+  }
+}
+
 Node number_node(double x) { return {x, 1}; }
+Node tau_node(double x) {
+  return x == kAutomaticNumber ? Node(std::string(kAuto), 1) : number_node(x);
+}
 Node text_node(std::string text) { return {std::move(text), 1}; }
 template <class Values, class Make>
 Node list_node(const Values& values, Make make) {
@@ -62,6 +110,18 @@ std::string shown(const Node& node) {
 }
 
 }  // namespace
+
+std::vector<FollowedMethod> papers_methods() {
+  std::vector<FollowedMethod> methods;
+  for (const char* const name : {"ema", "vclip", "cclip"})
+    methods.push_back(read_followed(text_node(name), ""));
+  return methods;
+}
+
+std::vector<double> taus_of(const FollowedMethod& method, const GradientSettings& settings) {
+  const auto own = method.values.find("tau");
+  return own == method.values.end() ? settings.tau : std::vector<double>{own->second};
+}
 
 GradientSettings read_gradient_settings(const Node& document, const std::string& file) {
   Reader reader(document, file, "the experiment");
@@ -84,22 +144,9 @@ GradientSettings read_gradient_settings(const Node& document, const std::string&
     wrong(reader, *reader.any("dropout"), "dropout", "at least 0 and below 1");
   s.limit = reader.whole("limit", 0, 0, kMany);
   s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);
-  const auto is_tau = [](double x) { return x > 0 && x < std::numeric_limits<double>::infinity(); };
-  s.tau = numbers(reader, "tau", "numbers above 0", is_tau, s.tau);
-  const Node* const methods = reader.any("methods");
-  if (methods != nullptr) {
-    s.methods.clear();
-    for (const Node& entry : entries(methods)) {
-      if (entry.text() == nullptr) wrong(reader, entry, "methods", "names of methods");
-      if (std::ranges::count(s.methods, *entry.text()) > 0)
-        reader.fail(entry, fmt::format("'{}' is named twice.", *entry.text()));
-      s.methods.push_back(*entry.text());
-    }
-  }
-  for (const std::string& name : s.methods)
-    for (const double tau : s.tau)
-      reader.located(methods == nullptr ? document : *methods,
-                     [&] { validate<float>(tracking_method(name, tau)); });
+  const auto is_tau = [](double x) { return range::or_auto(range::positive).contains(x); };
+  s.tau = numbers(reader, "tau", "numbers above 0, or auto", is_tau, s.tau);
+  read_methods(reader, s);
   s.steps = reader.whole("steps", s.steps, 1, kMany);
   s.random_order = reader.word("order", {"cyclic", "random"}, "cyclic") == "random";
   s.noise = reader.truth("noise", false);
@@ -125,8 +172,8 @@ Node to_document(const GradientSettings& s) {
       {"dropout", number_node(s.dropout)},
       {"limit", number_node(static_cast<double>(s.limit))},
       {"seed", number_node(static_cast<double>(s.seed))},
-      {"methods", list_node(s.methods, text_node)},
-      {"tau", list_node(s.tau, number_node)},
+      {"methods", list_node(s.methods, [](const FollowedMethod& one) { return one.given; })},
+      {"tau", list_node(s.tau, tau_node)},
       {"steps", number_node(static_cast<double>(s.steps))},
       {"order", text_node(s.random_order ? "random" : "cyclic")},
       {"noise", {s.noise, 1}}};

@@ -3,13 +3,14 @@
 //
 //     {"experiment": "fixed-ptb", "kind": "gradients", "title": "…", "description": "…",
 //      "task": "ptb", "size": "paper", "batch": [64, 256], "dropout": 0, "limit": 0, "seed": 0,
-//      "methods": ["momentum", "vclip", "cclip"], "tau": [0.01], "steps": 400, "order": "cyclic",
+//      "methods": ["ema", "vclip", "huber:mu=2", {"name": "cclip", "tau": "auto"}],
+//      "tau": [0.01], "steps": 400, "order": "cyclic",
 //      "noise": false,
 //      "paper_scale": {"batch": [64, 256, 1024], "steps": 2000}}
 //
-// `methods` (none: nothing is followed) see the same gradients; `noise` measures the distances of
-// batch gradients. `paper_scale` is put over the rest by --paper-scale. `data` is written to
-// config.json for people, and not read.
+// `methods` (none: nothing is followed) see the same gradients, each with every `tau` (numbers or
+// "auto") unless it has its own; `noise` measures the distances of batch gradients. `paper_scale`
+// is put over the rest by --paper-scale. `data` is written to config.json for people, and not read.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,17 @@
 
 namespace medgrad::language {
 
+// An online method that follows the gradients.
+struct FollowedMethod {
+  Node given;              // as in the file
+  std::string name, key;   // in results, and in the registry
+  bool labelled = false;   // does the file say that name?
+  ParameterValues values;  // those that are given
+};
+
+// Momentum as in the paper, vclip and cclip.
+[[nodiscard]] std::vector<FollowedMethod> papers_methods();
+
 struct GradientSettings {
   std::string experiment, title, description;
   std::string findings;  // as declared; empty: not
@@ -31,14 +43,18 @@ struct GradientSettings {
   double dropout = 0;
   std::size_t limit = 0;  // batches of a pass; 0: all
   std::uint64_t seed = 0;
-  std::vector<std::string> methods = {"ema", "vclip", "cclip"};
-  std::vector<double> tau = {0.01};
+  std::vector<FollowedMethod> methods = papers_methods();
+  std::vector<double> tau = {0.01};  // of those that do not say; kAutomaticNumber is auto
   std::size_t steps = 400;
   bool random_order = false;
   bool noise = false;
   // The keys in which the paper's run differs, as in the file: for the note that says so.
   Node paper_scale = {};
 };
+
+// The values of tau that a method is followed with.
+[[nodiscard]] std::vector<double> taus_of(const FollowedMethod& method,
+                                          const GradientSettings& settings);
 
 // Throws Error ("fixed-ptb.json:3: …") for anything that is not right. Batch sizes are filled in.
 [[nodiscard]] GradientSettings read_gradient_settings(const Node& document,

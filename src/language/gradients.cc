@@ -42,8 +42,9 @@ std::vector<double> read_values(std::istream& in, std::size_t count) {
 
 }  // namespace
 
-OnlineMethod tracking_method(std::string_view name, double tau) {
-  return find_online_method(name).make({{"tau", tau}});
+OnlineMethod tracking_method(std::string_view name, double tau, ParameterValues others) {
+  others.insert_or_assign("tau", tau);
+  return find_online_method(name).make(others);
 }
 
 Measurement::Measurement(BatchGradients& gradients, MeasurementPlan plan)

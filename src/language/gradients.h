@@ -18,6 +18,7 @@
 
 #include "language/batch_gradients.h"
 #include "medgrad/estimator.h"
+#include "medgrad/registry.h"
 #include "medgrad/thread_pool.h"
 #include "medgrad/torch/probe.h"
 
@@ -28,9 +29,11 @@ struct FullGradient {
   double norm = 0, largest = 0;  // |∇|_2 and max |∇_i|
 };
 
-// The online method of that name in the registry with that tau. Throws Error for a method without
-// tau. The paper's momentum in this experiment, m <- (1 - tau) m + tau g, is "ema".
-[[nodiscard]] OnlineMethod tracking_method(std::string_view name, double tau);
+// The online method of that name in the registry with that tau and these other parameters. Throws
+// Error for a method without tau. The paper's momentum in this experiment, m <- (1 - tau) m + tau
+// g, is "ema".
+[[nodiscard]] OnlineMethod tracking_method(std::string_view name, double tau,
+                                           ParameterValues others = {});
 
 struct TrackingOptions {
   std::vector<OnlineMethod> methods = {};  // all on the same gradients

@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "base/text.h"
-#include "medgrad/error.h"
+#include "language/task_table.h"
 
 namespace medgrad::language {
 namespace {
@@ -30,27 +32,27 @@ std::string label_of(std::string_view name, std::string_view given) {
 
 }  // namespace
 
-std::vector<std::string> words_of(std::string_view list) {
-  std::vector<std::string> words;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    if (comma > 0) words.emplace_back(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return words;
+const Entry<GradientMethod>& find_training_method(std::string_view name) {
+  static std::mutex mutex;
+  static std::map<std::string_view, Entry<GradientMethod>> adapted;
+  const Entry<GradientMethod>& entry = find_optimizer(name);
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = adapted.try_emplace(entry.name, entry);
+  if (is_new)
+    for (Parameter& parameter : found->second.parameters)
+      if (parameter.name == "tau") parameter.fallback = training_tau(entry.name);
+  return found->second;
 }
 
 Method parse_method(std::string_view word) {
   const MethodText given = parse_method_text(word);
-  const Entry<GradientMethod>& entry = find_optimizer(given.name);
-  ParameterValues values = read_parameters(entry.name, entry.parameters, given.parameters);
+  const Entry<GradientMethod>& entry = find_training_method(given.name);
+  const ParameterValues values = read_parameters(entry.name, entry.parameters, given.parameters);
   Method method;
   method.word = word;
   method.label = label_of(entry.name, given.name);
   for (const auto& [key, value] : values)
     method.label += fmt::format(", {} = {}", key, entry.find(key)->value_text(value));
-  if (entry.find("tau") != nullptr)
-    values.try_emplace("tau", entry.name == "momentum" ? 1.0 / 9 : 0.1);
   method.gradient = entry.make(values);
   method.key = entry.name == "momentum"       ? "sgd-m"
                : entry.name == "clipped-mean" ? "clipped-sgd"

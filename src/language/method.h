@@ -1,7 +1,6 @@
 // A method with its parameters as one word, for lists and file names: vclip, vclip:tau=0.5,
 // huber:mu=1.3:tau=0.1 (registry.h). Every optimiser of the registry by its name. What is not given
-// is as in the registry, except for tau, which the paper has smaller on language tasks than
-// elsewhere: 0.1 instead of 1, and momentum beta = 0.9 (tau = 1/9).
+// is as in the registry, except for tau (training_tau in task_table.h).
 #pragma once
 
 #include <string>
@@ -23,7 +22,8 @@ struct Method {
 // Throws Error for an unknown name or parameter, and for values out of range.
 [[nodiscard]] Method parse_method(std::string_view word);
 
-// Words between commas.
-[[nodiscard]] std::vector<std::string> words_of(std::string_view list);
+// The optimiser of that name with the default that its tau has on language tasks. It lives as long
+// as the program.
+[[nodiscard]] const Entry<GradientMethod>& find_training_method(std::string_view name);
 
 }  // namespace medgrad::language

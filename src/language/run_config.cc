@@ -7,13 +7,15 @@
 #include "medgrad/version.h"
 
 namespace medgrad::language {
+
 Json json_of(const Schedule& schedule) {
-  Json json = {{"name", name_of(schedule.kind)}, {"value", schedule.value}};
-  const Entry<Schedule>& entry = find_schedule(name_of(schedule.kind));
-  if (entry.find("factor") != nullptr) json["factor"] = schedule.factor;
-  if (entry.find("every") != nullptr) json["every"] = schedule.every;
-  json["warmup"] = schedule.warmup;
-  return json;
+  return std::visit(
+      []<class S>(const S& kind) {
+        Json json = {{"name", S::about.name}};
+        for_each_field<S>([&](const auto& f) { json[std::string(f.name)] = kind.*f.member; });
+        return json;
+      },
+      schedule);
 }
 
 Json json_of(const TeamOptions& team) {
@@ -65,7 +67,7 @@ Json config_of(const Task& task, const TrainingOptions& options) {
                {"tau_schedule", json_of(options.tau_schedule)},
                {"accumulate", length.accumulate},
                {"seed", options.seed}};
-  if (options.lr_schedule.needs_length() || options.tau_schedule.needs_length())
+  if (needs_length(options.lr_schedule) || needs_length(options.tau_schedule))
     json["steps"] = length.total;
   if (options.corrupted.share != 0) json["corrupted"] = json_of(options.corrupted);
   if (options.workers) json["workers"] = json_of(*options.workers);

@@ -1,8 +1,11 @@
 #include "language/task_table.h"
 
+#include <fmt/core.h>
+
 #include <string>
 
 #include "base/suggest.h"
+#include "medgrad/description.h"
 #include "medgrad/error.h"
 
 namespace medgrad::language {
@@ -93,6 +96,21 @@ std::span<const TaskInfo> tasks() {
        {}},
   };
   return all;
+}
+
+namespace {
+constexpr double kTau = 0.1, kTauOfMomentum = 1.0 / 9;
+}  // namespace
+
+double training_tau(std::string_view optimizer) {
+  return optimizer == "momentum" ? kTauOfMomentum : kTau;
+}
+
+std::string training_tau_sentence() {
+  return fmt::format(
+      "On language tasks (train, sweep, experiments on training) the default of tau is {}, and 1/9 "
+      "(beta = 0.9) for momentum.",
+      number(kTau));
 }
 
 const TaskInfo& find_task(std::string_view name) {

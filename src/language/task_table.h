@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,6 +31,14 @@ struct TaskInfo {
   std::vector<Statement> statements;
 };
 [[nodiscard]] std::span<const TaskInfo> tasks();
+
+// The default of an optimiser's tau on language tasks. tau lives on the scale of the gradients, and
+// theirs are smaller than those of the synthetic problems, whose tau = 1 the registry has; momentum
+// is to have beta = 0.9.
+[[nodiscard]] double training_tau(std::string_view optimizer);
+// The same for help and lists: "On language tasks …".
+[[nodiscard]] std::string training_tau_sentence();
+
 // Throws Error that names the nearest where there is none of that name.
 [[nodiscard]] const TaskInfo& find_task(std::string_view name);
 

@@ -83,6 +83,9 @@ TeamOptions team_options(const TeamTexts& texts) {
                          attack, name("byzantine"));
     });
   if (texts.byzantine > 0) options.attack = attack_of(texts);
+  if (texts.f && parse_method_text(texts.aggregate).parameters.contains("f"))
+    throw Error("f", std::to_string(*texts.f),
+                fmt::format("'{}' gives it too, and one of them is enough", texts.aggregate));
   const bool told = texts.f.has_value() || texts.byzantine > 0;
   options.rule = told ? rule_told(texts.aggregate, texts.f.value_or(texts.byzantine))
                       : make_rule(texts.aggregate);

@@ -110,6 +110,21 @@ Claim gap_grows(const Results& r, std::span<const double> batches, double tau) {
   return {std::string(kClaim), holds, evidence + "."};
 }
 
+// A number, or "auto".
+std::optional<lab::AxisValue> tau_of(const lab::Group& group) {
+  const auto found = std::ranges::find(group.axes, "tau", &lab::Axes::value_type::first);
+  return found == group.axes.end() ? std::nullopt : std::optional(found->second);
+}
+
+// All of them, in the order of their first appearance.
+std::vector<lab::AxisValue> taus_of(const Results& r) {
+  std::vector<lab::AxisValue> taus;
+  for (const lab::Group& group : r.groups)
+    if (const auto tau = tau_of(group); tau && std::ranges::find(taus, *tau) == taus.end())
+      taus.push_back(*tau);
+  return taus;
+}
+
 }  // namespace
 
 double steps_below(std::span<const double> errors, double level) {
@@ -125,25 +140,27 @@ double overtakes(std::span<const double> a, std::span<const double> b) {
 
 void tracking_findings(const lab::Experiment&, Results& r) {
   std::vector<double> batches = lab::values_on(r, "batch");
-  const std::vector<double> taus = lab::values_on(r, "tau");
+  const std::vector<lab::AxisValue> taus = taus_of(r);
   if (batches.empty() || taus.empty()) return;
   std::ranges::sort(batches);
   Figure figure{.id = "tracking",
                 .title = "Following the full gradient at fixed weights",
                 .caption = "Relative error |m − ∇| / |∇| after every step, from m = 0."};
   std::size_t steps = 0;
-  for (const double tau : taus) {
+  for (const lab::AxisValue& tau : taus) {
+    const std::string shown = std::holds_alternative<double>(tau) ? show(std::get<double>(tau))
+                                                                  : std::get<std::string>(tau);
     for (const double batch : batches) {
-      Panel panel{.id = fmt::format("batch-{}-tau-{}", show(batch), show(tau)),
-                  .title = fmt::format("batch {}, τ = {}", show(batch), show(tau)),
+      Panel panel{.id = fmt::format("batch-{}-tau-{}", show(batch), shown),
+                  .title = fmt::format("batch {}, τ = {}", show(batch), shown),
                   .x = {.label = "step"},
                   .y = {.label = "relative error", .log = true}};
-      for (const auto& [method, key] : lab::methods_of(r, "relative_error")) {
-        const lab::Group* const group =
-            lab::find(r, method, "relative_error", {{"batch", batch}, {"tau", tau}});
-        if (group == nullptr) continue;
-        steps = group->steps.back();
-        Series series = lab::over_steps(*group);
+      for (const lab::Group& group : r.groups) {
+        if (group.metric != "relative_error" || lab::number_on(group.axes, "batch") != batch ||
+            tau_of(group) != tau)
+          continue;
+        steps = group.steps.back();
+        Series series = lab::over_steps(group);
         for (std::vector<double>* unused :
              {&series.low, &series.high, &series.se, &series.median, &series.lower, &series.upper})
           unused->clear();
@@ -153,14 +170,17 @@ void tracking_findings(const lab::Experiment&, Results& r) {
     }
   }
   r.figures.push_back(std::move(figure));
+  // The first tau that is a number, if all three have it.
+  const std::vector<double> numbers = lab::values_on(r, "tau");
   for (const char* const needed : {"momentum", "vclip", "cclip"}) {
-    if (lab::find(r, needed, kFinal) != nullptr) continue;
+    if (!numbers.empty() && lab::find(r, needed, kFinal, {{"tau", numbers.front()}}) != nullptr)
+      continue;
     r.claims.push_back(lab::undecided("the claims on momentum, VClip and CClip"));
     return;
   }
-  r.claims.push_back(falls_fastest(r, batches, taus.front()));
-  r.claims.push_back(momentum_lowest(r, batches, taus.front(), steps));
-  r.claims.push_back(gap_grows(r, batches, taus.front()));
+  r.claims.push_back(falls_fastest(r, batches, numbers.front()));
+  r.claims.push_back(momentum_lowest(r, batches, numbers.front(), steps));
+  r.claims.push_back(gap_grows(r, batches, numbers.front()));
 }
 
 }  // namespace medgrad::language

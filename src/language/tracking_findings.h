@@ -21,7 +21,7 @@ namespace medgrad::language {
 // First step from which on `a` stays below `b` to the end; inf where it is not below at the end.
 [[nodiscard]] double overtakes(std::span<const double> a, std::span<const double> b);
 
-// The claims on momentum, VClip and CClip at the first tau, and the curves.
+// The claims on momentum, VClip and CClip at the first tau that is a number, and the curves.
 void tracking_findings(const lab::Experiment& experiment, lab::Results& results);
 
 }  // namespace medgrad::language

@@ -28,10 +28,9 @@ std::vector<Method> read_methods(Reader& reader) {
                 "'methods' must be a list of methods, such as [\"sgd-m\", \"vclip:tau=0.1\"].");
   std::vector<Method> methods;
   for (const Node& entry : *node->list()) {
-    if (entry.text() == nullptr) reader.fail(entry, "'methods' must be a list of names.");
-    methods.push_back(reader.located(entry, [&] { return parse_method(*entry.text()); }));
+    methods.push_back(read_training_method(reader, entry));
     if (std::ranges::count(methods, methods.back().word, &Method::word) > 1)
-      reader.fail(entry, fmt::format("'{}' is named twice.", *entry.text()));
+      reader.fail(entry, fmt::format("'{}' is named twice.", methods.back().word));
   }
   return methods;
 }
@@ -103,12 +102,13 @@ std::optional<TeamOptions> read_team(Reader& reader) {
     return std::nullopt;
   }
   TeamTexts texts;
-  texts.aggregate = reader.text("aggregate");
+  texts.aggregate = lab::read_method_text(*rule, reader.file(), "the rule", find_rule);
   texts.workers = reader.whole("workers", {}, 1, kMostWorkers);
   if (reader.any("f") != nullptr) texts.f = reader.whole("f", {}, 0, kMostWorkers);
   texts.topology = reader.word("topology", {"sharded", "server"}, "sharded");
   texts.byzantine = reader.whole("byzantine", 0, 0, kMostWorkers);
-  texts.attack = reader.text("attack", "");
+  if (const Node* const attack = reader.any("attack"))
+    texts.attack = lab::read_method_text(*attack, reader.file(), "the attack", find_attack);
   texts.events = read_events(reader);
   return reader.located(*rule, [&] { return team_options(texts); });
 }
@@ -199,6 +199,12 @@ std::string sweep_config(const Task& task, const std::string& name, const SweepO
   return sweep_config(task.info(), task.options(), task.description(), name, sweep, base, runs);
 }
 
+Method read_training_method(const Reader& reader, const Node& node) {
+  const std::string text =
+      lab::read_method_text(node, reader.file(), "a method", find_training_method);
+  return reader.located(node, [&] { return parse_method(text); });
+}
+
 std::vector<std::string> read_events(Reader& reader) {
   std::vector<std::string> events;
   const Node* const node = reader.any("events");
@@ -249,7 +255,7 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
       if (part.rates.empty()) part.rates = rates;
   }
   s.lr_schedule = lab::read_schedule(reader, "lr_schedule", {});
-  s.tau_schedule = lab::read_schedule(reader, "tau_schedule", {});
+  s.tau_schedule = lab::read_schedule(reader, "tau_schedule", {}, {.value = range::positive});
   s.workers = read_team(reader);
   s.seeds = reader.whole("seeds", 1, 1, 1000);
   s.seed = reader.whole("seed", 0, 0, std::size_t{1} << 53);

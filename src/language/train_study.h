@@ -6,9 +6,10 @@
 //      "seed": 0, "epochs": 2, "steps": 0, "per_tensor": false, "paper_scale": {"seeds": 5,
 //      "epochs": 200}}
 //
-// `methods` are words as in method.h. `lr` has one rate per method, or for some a list of rates to
-// try; left out, it is the paper's table. Batch and accumulate are the paper's where they are 0 or
-// left out, dropout where it is left out. Schedules are factors as in optimize.h:
+// `methods` are words as in method.h, or objects: {"name": "vclip", "tau": 0.1}. `lr` has one rate
+// per method, or for some a list of rates to try; left out, it is the paper's table. Batch and
+// accumulate are the paper's where they are 0 or left out, dropout where it is left out. Schedules
+// are factors as in optimize.h:
 //
 //     "lr_schedule": {"kind": "cosine", "value": 1, "factor": 0.1, "every": 1, "warmup": 0}
 //
@@ -70,6 +71,9 @@ struct TrainSettings {
 
 // config.json of the study as far as it is known before it is run.
 [[nodiscard]] std::string planned_config(const TrainSettings& settings);
+
+// A method as text or object.
+[[nodiscard]] Method read_training_method(const lab::Reader& reader, const Node& node);
 
 // "events": texts as in events.h; none where there are none.
 [[nodiscard]] std::vector<std::string> read_events(lab::Reader& reader);

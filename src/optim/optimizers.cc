@@ -29,7 +29,7 @@ void append(std::vector<Parameter>& to, const std::vector<Parameter>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-Parameter parameter_of(const std::vector<Parameter>& all, std::string_view name) {
+Parameter& parameter_of(std::vector<Parameter>& all, std::string_view name) {
   return *std::ranges::find(all, name, &Parameter::name);
 }
 
@@ -74,7 +74,8 @@ Entry<GradientMethod> sample_entry(const Entry<Rule>& from) {
   if (from.name == "median") entry.aliases.emplace_back("smgd-l1");
   if (from.name == "geometric-median") entry.aliases.emplace_back("smgd-l2");
   append(entry.parameters, parameters_of(SampleGradient{}));
-  Parameter inexact_tau = parameter_of(parameters_of(ProximalPoint{}), "tau");
+  std::vector<Parameter> of_passes = parameters_of(ProximalPoint{});
+  Parameter& inexact_tau = parameter_of(of_passes, "tau");
   inexact_tau.name = "inexact-tau";
   inexact_tau.range = range::positive;
   inexact_tau.meaning = "step size of those passes";
@@ -91,7 +92,12 @@ Entry<GradientMethod> sample_entry(const Entry<Rule>& from) {
 // workers-WORKER+RULE. What the worker's part leaves open is a parameter of the whole, as it is for
 // the parts of rules.
 Entry<GradientMethod> worker_entry(std::string_view name) {
-  const std::string_view text = name.substr(kWorkers.size()), first = parts_of(text).front();
+  const std::string_view text = name.substr(kWorkers.size());
+  if (text.empty() || text.starts_with('+'))
+    throw Error(fmt::format(
+        "'{}' has no worker's method; write one after '{}', as in 'workers-ema+median'.", name,
+        kWorkers));
+  const std::string_view first = parts_of(text).front();
   const MethodText own = parse_method_text(first);
   const Entry<WorkerMethod>& worker = find_worker_method(own.name);
   if (first.size() == text.size())
@@ -141,11 +147,18 @@ Entry<GradientMethod> cold_entry(const About& about) {
           }};
 }
 
+// Those of adam and median-adam. The first moment is momentum with tau = 1/beta1 - 1, which needs a
+// beta1 above 0.
+std::vector<Parameter> adam_parameters(const AdaptiveGradient& prototype) {
+  std::vector<Parameter> parameters = parameters_of(prototype);
+  parameter_of(parameters, "beta1").range.min_open = true;
+  return parameters;
+}
+
 Entry<GradientMethod> adam_entry() {
-  std::vector<Parameter> parameters = parameters_of(adam());
-  parameters.pop_back();  // with a cut it is median-adam
-  // The first moment is momentum with tau = 1/beta1 - 1, which needs a beta1 above 0.
-  parameters.front().range.min_open = true;
+  std::vector<Parameter> parameters = adam_parameters(adam());
+  std::erase_if(parameters,
+                [](const Parameter& p) { return p.name == "cut"; });  // which is median-adam
   return {"adam",
           {},
           "m <- beta1 m + (1-beta1) g, v <- beta2 v + (1-beta2) g^2, step m/(sqrt v + epsilon)",
@@ -157,15 +170,13 @@ Entry<GradientMethod> adam_entry() {
 }
 
 Entry<GradientMethod> median_adam_entry() {
-  std::vector<Parameter> parameters = parameters_of(median_adam());
-  parameters.front().range.min_open = true;  // as adam's
   return {
       "median-adam",
       {},
       "m <- m + (1-beta1) clamp(g - m, -b, b), b = cut sqrt v, v from what was not cut, step as "
       "in adam",
       "Adam with increments cut in its own metric: no scale to tune (ours, not the paper's)",
-      std::move(parameters),
+      adam_parameters(median_adam()),
       [](const ParameterValues& v) -> GradientMethod {
         return with_values(median_adam(3, v.find("beta1")->second), v);
       }};
@@ -175,7 +186,7 @@ Entry<GradientMethod> cclip_adam_entry() {
   const AdaptiveGradient prototype = cclip_adam();
   const Entry<OnlineMethod>& cclip = find_online_method("cclip");
   std::vector<Parameter> parameters = cclip.parameters;
-  std::ranges::find(parameters, "tau", &Parameter::name)->fallback = tau_of(prototype.first);
+  parameter_of(parameters, "tau").fallback = tau_of(prototype.first);
   // No beta1: a median has no bias to correct.
   for (const Parameter& one : parameters_of(prototype))
     if (one.name == "beta2" || one.name == "epsilon") parameters.push_back(one);

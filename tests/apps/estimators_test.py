@@ -131,9 +131,11 @@ class Estimates(CommandTest):
     def test_bad(self):
         data = self.rows()
         self.bad("'vclip:tau=1' and --tau both give tau", "estimate", "vclip:tau=1", "--tau", 1, data)
-        self.bad("--tau is -1; it must satisfy 0 < tau < inf", "estimate", "vclip:tau=-1", data)
+        self.bad("tau in 'vclip:tau=-1' is -1; it must satisfy 0 < tau < inf, or be auto", "estimate", "vclip:tau=-1", data)
         self.bad("has an empty part", "estimate", "vclip:", data)
-        self.bad("--tau is 2; it must satisfy 0 < tau <= 1", "estimate", "ema:tau=2", data)
+        self.bad("tau in 'ema:tau=2' is 2; it must satisfy 0 < tau <= 1", "estimate", "ema:tau=2", data)
+        self.bad("--tau is 2; it must satisfy 0 < tau <= 1", "estimate", "ema", "--tau", 2, data)
+        self.bad("Tau in 'vclip:Tau=1' is not a parameter of vclip; perhaps you mean tau", "estimate", "vclip:Tau=1", data)
         self.bad("'sign-sgd' is not an online method", "estimate", "sign-sgd", data)
         self.bad("--mu is not a parameter of vclip, which has tau", "estimate", "vclip", "--mu", 1, data)
         self.bad("'vclp' is not an online method. Did you mean 'vclip'", "estimate", "vclp", data)

@@ -11,6 +11,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -212,6 +213,29 @@ class Train(LanguageTest):
         one, many = (self.metrics(name)[-2]["effective_beta"] for name in ("one", "many"))
         self.assertLess(many, one)  # cut less
 
+    def test_parameters_are_options(self):
+        """What medgrad list optimizers prints with dashes, train takes: beside the name or in it."""
+        few = ("--lr", "0.001", "--limit", "4", "--epochs", "1")
+        for name, options in (("huber", {"mu": 2, "tau": "auto", "theta": 0.2}), ("adam", {"beta1": 0.8, "epsilon": 0.01}),
+                              ("median-adam", {"cut": 2}), ("smgd-l1", {"n": 2}), ("smgd-trimmed-mean", {"n": 3, "f": 1})):
+            given = [text for key, value in options.items() for text in (f"--{key}", value)]
+            word = name + "".join(f":{key}={value}" for key, value in options.items())
+            self.good(*TRAIN, "--method", name, *given, *few, "--out", self.path("options"))
+            self.good(*TRAIN, "--method", word, *few, "--out", self.path("text"))
+            methods = [json.loads(content(self.path(f"{where}/config.json")))["method"] for where in ("options", "text")]
+            self.assertEqual(*methods)
+            for key, value in options.items():
+                self.assertIn(f" {key}={value}", methods[0])
+            for where in ("options", "text"):
+                shutil.rmtree(self.path(where))
+
+    def test_tau_has_one_default(self):
+        for command in (("train", "--help"), ("list", "optimizers")):
+            self.assertIn("the default of tau is 0.1, and 1/9 (beta = 0.9) for momentum",
+                          " ".join(self.good(*command).decode().split()))
+        help_of_one = " ".join(self.good("train", "--method", "vclip", "--help").decode().split())
+        self.assertIn("(0 < tau < inf, or auto; default 0.1)", help_of_one)
+
     def test_mistakes(self):
         out = ("--out", self.path("out"))
         self.bad("TASK is missing", "train", *out)
@@ -219,10 +243,24 @@ class Train(LanguageTest):
         for option, value, sentence in (
                 ("--method", "vclib", "Did you mean 'vclip'"), ("--method", "huber", "no learning rate for huber; give one with --lr"),
                 ("--lr", "0", "--lr is 0; it must be above 0"), ("--factor", "1.5", "--factor does not apply to a constant schedule"),
-                ("--warmup", "-1", "--warmup is -1; it must satisfy"), ("--checkpoint-every", "0", "--checkpoint-every is '0'"),
+                ("--warmup", "-1", "--warmup is -1; it must be a whole number"), ("--checkpoint-every", "0", "--checkpoint-every is '0'"),
                 ("--epochs", "99999999999999", "too large"), ("--dropout", "1", "--dropout is '1'"),
                 ("--schedule", "cosin", "--schedule: 'cosin' is not a schedule. Did you mean 'cosine'?")):
             self.bad(sentence, *TRAIN, option, value, *out)
+        # A parameter is called as it was given, and is given once.
+        for arguments, sentence in (
+                (("--tau", "-1"), "--tau is -1; it must satisfy 0 < tau < inf, or be auto"),
+                (("--method", "huber:mu=-1"), "mu in 'huber:mu=-1' is -1; it must satisfy 0 < mu"),
+                (("--method", "huber", "--mu", "-1"), "--mu is -1; it must satisfy 0 < mu"),
+                (("--method", "lp"), "--p is missing; lp needs it"),
+                (("--method", "vclip:tau=0.1", "--tau", "1"), "'vclip:tau=0.1' and --tau both give tau; give it once"),
+                (("--method", "vclip", "--mu", "1"), "--mu is not a parameter of vclip"),
+                (("--method", "vclip:Tau=1"), "Tau in 'vclip:Tau=1' is not a parameter of vclip; perhaps you mean tau"),
+                (("--schedule", "step:every=2", "--decay-every", "3"),
+                 "'step:every=2' and --decay-every both give every; give it once"),
+                (("--tau-schedule", "cosine:value=0"), "--tau-schedule: value is 0; it must satisfy 0 < value"),
+                (("--method", "vclip", "--f", "1"), "--f is for workers that train together")):
+            self.bad(sentence, *TRAIN, *arguments, *out)
         self.bad_data("ptb was not found", "train", "ptb", *out)
 
     def test_damaged_checkpoint(self):
@@ -352,7 +390,7 @@ class Sweep(LanguageTest):
         out = ("--out", self.path("out"))
         for option, value, sentence in (
                 ("--methods", "vclip,vclip:tau=0.1", "--methods names vclip:tau=0.1 twice"),
-                ("--methods", ",", "--methods names no method"),
+                ("--methods", ",", "--methods is ',', in which an entry is empty"),
                 ("--rates", "4..9", r"--rates is '4\.\.9'; there is no 10\^\(j/2\)"), ("--rates", "1..0.1", "--rates"),
                 ("--rates", ",", "--rates is ','"), ("--rates", "1,0", "--rates has 0"), ("--rates", "1,1", "--rates has 1 twice"),
                 ("--accumulate", "1000000", "fewer batches than one step")):
@@ -381,6 +419,12 @@ class Gradients(LanguageTest):
         self.assertEqual(len(summary["claims"]), 3 + 2 * 2)
         self.assertTrue(os.path.exists(self.path("out/index.html")))
 
+    def test_methods_with_parameters(self):
+        self.good("gradients", *SMALL, "--methods", "vclip:tau=0.1,lp:p=3:tau=0.5,huber:mu=2", "--tau", "auto", "--out", self.path("out"))
+        _, summary, _ = self.results("out", "gradients-synthetic")
+        self.assertEqual({(row["method"], row["tau"]) for row in summary["rows"] if row["metric"] == "final_relative_error"},
+                         {("vclip", 0.1), ("lp:p=3", 0.5), ("huber:mu=2", "auto")})
+
     def test_same_bytes_again(self):
         self.good("gradients", *SMALL, "--out", self.path("a"), "--memory", "0")
         self.good("run", self.path("a/gradients-synthetic/config.json"), "--no-svg", "--threads", "1",
@@ -397,6 +441,7 @@ class Gradients(LanguageTest):
                 ("--batch", "8,", "separated by commas"), ("--batch", "x", "whole number, 1 or more"),
                 ("--batch", "8,8", "twice"), ("--tau", "0", "above 0"), ("--tau", "5", "0 < tau <= 1"),
                 ("--steps", "0", "1 or more"), ("--methods", "vclib", "Did you mean 'vclip'"),
+                ("--methods", "lp", "'p' is missing; lp needs it"), ("--methods", "vclip,,cclip", "in which an entry is empty"),
                 ("--methods", "none", "there is nothing to do"), ("--dropout", "1", "below 1"), ("--size", "tiny", "paper or small"),
                 ("--limit", "-1", "0 or more"), ("--memory", "-1", "GiB"), ("--batch", "999999", "too large"),
                 ("--colour", "red", "is not an option")):

@@ -139,7 +139,7 @@ class Theory(unittest.TestCase):
         self.bad("needs --alpha", "cn", "--n", 3)
         self.bad("needs --n", "cn", "--alpha", 1.5)
         self.bad("--n is 4; .* odd", "cn", "--alpha", 1.5, "--n", "3,4")
-        self.bad("--n is ''", "cn", "--alpha", 1.5, "--n", "3,")
+        self.bad("--n is '3,', in which an entry is empty", "cn", "--alpha", 1.5, "--n", "3,")
         self.bad("--n is '1.5'", "cn", "--alpha", 1.5, "--n", 1.5)
         self.bad("--n is '0'", "cn", "--alpha", 1.5, "--n", 0)
         self.bad("--alpha is 3; it must satisfy 0 < alpha <= 2", "cn", "--alpha", 3, "--n", 3)

@@ -312,7 +312,7 @@ TEST(Attacks, TextsAndSentencesThatHelp) {
   EXPECT_EQ(message("alie:strength=auto"), "strength is 'auto'; it must be a number or optimal.");
   EXPECT_EQ(message("alie:strength=-inf"), "strength is '-inf'; it must be a number or optimal.");
   EXPECT_EQ(message("ipm:strength=-1"),
-            "strength is -1; it must satisfy 0 <= strength < inf, or optimal.");
+            "strength is -1; it must satisfy 0 <= strength < inf, or be optimal.");
   EXPECT_EQ(message("nan:strength=1"), "strength is not a parameter of nan, which has none.");
   EXPECT_EQ(message("gaussian:strength=optimal"), "strength is 'optimal'; it must be a number.");
   const auto honest = normal<double>(3, 2, 1);
@@ -323,7 +323,7 @@ TEST(Attacks, TextsAndSentencesThatHelp) {
     return message_of([&] { return send(by, rows, f, options).info.tried; });
   };
   EXPECT_EQ(refusal(Alie{-1}, honest, 1),
-            "strength is -1; it must satisfy 0 <= strength < inf, or optimal.");
+            "strength is -1; it must satisfy 0 <= strength < inf, or be optimal.");
   EXPECT_EQ(refusal(Mimic{3}, honest, 1),
             "row is 3; rows are counted from 0, and with 3 rows it must be at most 2.");
   EXPECT_EQ(refusal(Alie{kOptimal}, honest, 1),

@@ -132,7 +132,13 @@ TEST(Description, ErrorsHaveParts) {
 TEST(Description, Ranges) {
   EXPECT_EQ(range::positive.text("tau"), "0 < tau < inf");
   EXPECT_EQ(range::exponent.text("p"), "p >= 1, inf allowed");
-  EXPECT_EQ(range::whole(0, 5).text("f"), "0 <= f <= 5, a whole number");
+  EXPECT_EQ(range::whole(0, 5).text("f"), "a whole number from 0 to 5");
+  EXPECT_EQ(range::whole(1, 1e12).text("f"), "a whole number from 1 to 1e12");
+  EXPECT_EQ(range::or_auto(range::whole(0)).text("f"), "a whole number from 0 to 1e9, or auto");
+  EXPECT_EQ(message_of([] { check("f", 0.5, range::whole(0, 5)); }),
+            "f is 0.5; it must be a whole number from 0 to 5.");
+  EXPECT_EQ(message_of([] { check("tau", -1, range::or_auto(range::positive)); }),
+            "tau is -1; it must satisfy 0 < tau < inf, or be auto.");
   EXPECT_TRUE(range::exponent.contains(kInfinity));
   EXPECT_FALSE(range::positive.contains(kInfinity));
   EXPECT_FALSE(range::positive.contains(0));
@@ -152,6 +158,8 @@ TEST(Description, MethodsAsText) {
     EXPECT_THROW((void)parse_method_text(bad), Error) << bad;
   EXPECT_EQ(message_of([] { return parse_method_text("vclip:tau"); }),
             "'tau' in 'vclip:tau' has no value; a method is written NAME or NAME:parameter=value.");
+  EXPECT_EQ(message_of([] { return parse_method_text("vclip:"); }),
+            "'vclip:' has an empty part; a method is written NAME or NAME:parameter=value.");
   const Entry<OnlineMethod>& vclip = find_online_method("vclip");
   EXPECT_EQ(message_of([&] {
               return read_parameters("vclip", vclip.parameters, {{"tau", "fast"}});

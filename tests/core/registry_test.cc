@@ -62,7 +62,7 @@ TEST(Registry, SentencesThatHelp) {
   EXPECT_EQ(message_of([] {
               return find_online_method("vclip").make({{"tau", -1}});
             }),
-            "tau is -1; it must satisfy 0 < tau < inf, or auto.");
+            "tau is -1; it must satisfy 0 < tau < inf, or be auto.");
   EXPECT_EQ(message_of([] {
               return find_online_method("vclip").make({{"mu", 1}});
             }),
@@ -72,7 +72,7 @@ TEST(Registry, SentencesThatHelp) {
   EXPECT_EQ(message_of([] {
               return find_sample_method("trimmed-mean").make({{"f", 1.5}});
             }),
-            "f is 1.5; it must satisfy 0 <= f <= 1e+09, a whole number, or auto.");
+            "f is 1.5; it must be a whole number from 0 to 1e9, or auto.");
   EXPECT_EQ(message_of([] {
               return find_noise("stable").make({{"alpha", 1}, {"form", 2}});
             }),

@@ -336,6 +336,14 @@ TEST(RuleText, SentencesThatHelp) {
   EXPECT_EQ(message("krum:f=many"), "f is 'many'; it must be a number or auto.");
   EXPECT_EQ(message("krum:f=-inf"), "f is '-inf'; it must be a number or auto.");
   EXPECT_EQ(message("clip:clip=-1+median"), "clip is -1; it must satisfy 0 < clip < inf.");
+  EXPECT_EQ(message("+median"),
+            "'+median' has a '+' with nothing before it; parts are joined as in 'nnm+median'.");
+  EXPECT_EQ(message("nnm++krum"),
+            "'nnm++krum' has a '+' with nothing after it; parts are joined as in 'nnm+median'.");
+  EXPECT_EQ(message("median+"),
+            "'median+' has a '+' with nothing after it; parts are joined as in 'nnm+median'.");
+  EXPECT_EQ(message("krum:Neighbors=3"),
+            "Neighbors is not a parameter of krum; perhaps you mean neighbours.");
   for (const char* const bad :
        {"+median", "nnm+", "nnm++median", "nnm:+median", "+", "nnm+median:"})
     EXPECT_THROW((void)make_rule(bad), Error) << bad;

@@ -277,7 +277,7 @@ TEST(Worker, SentencesThatHelp) {
   EXPECT_EQ(message_of([] { return make_worker_method("clip12"); }),
             "'clip12' is not a worker's method. Did you mean 'clip21'?");
   EXPECT_EQ(message_of([] { return make_worker_method("ef21-top-k"); }),
-            "k is missing; ef21-top-k needs it (1 <= k <= 1e+09, a whole number).");
+            "k is missing; ef21-top-k needs it (a whole number from 1 to 1e9).");
   EXPECT_EQ(message_of([] { return make_worker_method("clip21:tau=0"); }),
             "tau is 0; it must satisfy 0 < tau < inf.");
   EXPECT_EQ(message_of([] {

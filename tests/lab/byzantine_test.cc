@@ -23,7 +23,7 @@ ByzantineProblem small() {
   problem.rows = 16;
   problem.batch = 4;
   problem.steps = 12;
-  problem.eta = {.value = 0.2};
+  problem.eta = ConstantSchedule{.value = 0.2};
   problem.worker = make_worker_method("ema:tau=0.5");
   return problem;
 }

@@ -254,8 +254,7 @@ TEST(Reader, TellsWhatIsWrong) {
     EXPECT_EQ(error_of([&] { (void)call(); }), want);
   };
   fails("x.json:3: 'text' is text; it must be a number.", [&] { return reader.number("text"); });
-  fails("x.json:4: 'truth' is true or false; it must be a number.",
-        [&] { return reader.number("truth"); });
+  fails("x.json:4: 'truth' is true; it must be a number.", [&] { return reader.number("truth"); });
   fails("x.json:1: the thing has no 'nothing'.", [&] { return reader.number("nothing"); });
   fails("x.json:2: 'number' is 2.5; it must be a whole number from 0 to 9.",
         [&] { return reader.whole("number", {}, 0, 9); });
@@ -276,6 +275,17 @@ TEST(Reader, TellsWhatIsWrong) {
   EXPECT_TRUE(error_of([&] {
                 (void)reader.number(tau);
               }).starts_with("x.json:5: 'negative' is -3; it must satisfy 0 < negative"));
+  // The place is said once, whatever is wrong with a parameter.
+  const auto parameter = [&](std::string_view name, Range range = range::positive,
+                             Words words = {}) {
+    return error_of([&] { (void)reader.number(Parameter{name, "", range, 1, words}); });
+  };
+  EXPECT_EQ(parameter("truth"), "x.json:4: 'truth' is true; it must be a number.");
+  EXPECT_EQ(parameter("truth", range::or_auto(range::positive)),
+            "x.json:4: 'truth' is true; it must be a number or auto.");
+  EXPECT_EQ(parameter("truth", range::whole(0, 1), {"S0", "S1"}),
+            "x.json:4: 'truth' is 'true'; it must be S0 or S1.");
+  EXPECT_EQ(parameter("text"), "x.json:3: 'text' is 'abc'; it must be a number.");
   // `negative`, `large` and `inf` were asked for: only one key is left that nobody knows.
   fails("x.json:8: 'numbr' is not a key of the thing. Did you mean 'number'?", [&]() -> int {
     reader.finish();

@@ -78,7 +78,7 @@ TEST(Grid, RangesAreLists) {
   expect_error("{\n\"a\": {\"from\": 1, \"to\": 2, \"step\": -1}}", "x.json:2: the range 'a'");
   expect_error("{\n\"a\": {\"from\": 0, \"to\": 1, \"step\": 1e-9}}", "x.json:2: the range 'a'");
   expect_error("{\n\"a\": {\"from\": 0, \"to\": \"inf\"}}", "x.json:2: the range 'a'");
-  expect_error("{\"a\": {\"from\": 0,\n\"to\": true}}", "x.json:2: 'to' is true or false;");
+  expect_error("{\"a\": {\"from\": 0,\n\"to\": true}}", "x.json:2: 'to' is true;");
   expect_error("{\"a\": {\"from\": 0, \"to\": 1,\n\"stp\": 1}}",
                "x.json:2: 'stp' is not a key of the range 'a'. Did you mean 'step'");
 }

@@ -85,7 +85,7 @@ TEST_P(EveryOptimizer, IsFoundAndItsDefaultsAreValid) {
 // steps of bounded length arrive, and eta goes to 0, so that steps of a fixed length settle.
 TEST_P(EveryOptimizer, ConvergesWithoutNoise) {
   const Objective f = Quadratic{{1, 0.7, 1.5}};
-  const Schedule eta{.kind = Schedule::Kind::inverse, .value = 0.5};
+  const Schedule eta = InverseSchedule{.value = 0.5};
   std::vector<double> w(3, 1), g(3);
   Optimizer optimizer(method, 3);
   for (std::size_t t = 0; t < 3000; ++t) {
@@ -93,7 +93,7 @@ TEST_P(EveryOptimizer, ConvergesWithoutNoise) {
     std::vector<double> rows;
     for (std::size_t i = 0; i < optimizer.samples(); ++i)
       rows.insert(rows.end(), g.begin(), g.end());
-    optimizer.step(w, eta.at(t, 3000), Rows<double>(rows.data(), optimizer.samples(), 3));
+    optimizer.step(w, value_at(eta, t, 3000), Rows<double>(rows.data(), optimizer.samples(), 3));
   }
   EXPECT_LT(value(f, w), 0.03);  // from 1.6
 }
@@ -489,30 +489,30 @@ TEST(Optimizers, OutOfRange) {
 // ---- Schedules ----------------------------------------------------------------------------------
 
 TEST(Schedule, Formulas) {
-  using Kind = Schedule::Kind;
   constexpr std::size_t kSteps = 50;
   const double pi = std::numbers::pi;
   for (const std::size_t warmup : {0U, 4U}) {
     for (std::size_t t = 0; t < kSteps; ++t) {
       const double now = static_cast<double>(t);
       const double rise = t < warmup ? (now + 1) / (static_cast<double>(warmup) + 1) : 1;
-      const auto at = [&](Kind kind) {
-        return Schedule{.kind = kind, .value = 3, .factor = 0.5, .every = 7, .warmup = warmup}.at(
-            t, kSteps);
+      const auto at = [&](auto kind) {
+        kind.value = 3;
+        kind.warmup = warmup;
+        return value_at(kind, t, kSteps);
       };
-      EXPECT_NEAR(at(Kind::constant), rise * 3, 1e-14);
-      EXPECT_NEAR(at(Kind::inverse_sqrt), rise * 3 / std::sqrt(now + 1), 1e-14);
-      EXPECT_NEAR(at(Kind::inverse), rise * 3 / (now + 1), 1e-14);
-      EXPECT_NEAR(at(Kind::horizon), rise * 3 / std::sqrt(50.0), 1e-14);
-      EXPECT_NEAR(at(Kind::step), rise * 3 * std::pow(0.5, static_cast<double>(t / 7)), 1e-14);
-      EXPECT_NEAR(at(Kind::cosine), rise * 3 * (0.5 + 0.5 * (1 + std::cos(pi * now / 50)) / 2),
-                  1e-14);
+      EXPECT_NEAR(at(ConstantSchedule{}), rise * 3, 1e-14);
+      EXPECT_NEAR(at(InverseSqrtSchedule{}), rise * 3 / std::sqrt(now + 1), 1e-14);
+      EXPECT_NEAR(at(InverseSchedule{}), rise * 3 / (now + 1), 1e-14);
+      EXPECT_NEAR(at(HorizonSchedule{}), rise * 3 / std::sqrt(50.0), 1e-14);
+      EXPECT_NEAR(at(StepSchedule{.factor = 0.5, .every = 7}),
+                  rise * 3 * std::pow(0.5, static_cast<double>(t / 7)), 1e-14);
+      EXPECT_NEAR(at(CosineSchedule{.factor = 0.5}),
+                  rise * 3 * (0.5 + 0.5 * (1 + std::cos(pi * now / 50)) / 2), 1e-14);
     }
   }
-  EXPECT_EQ((Schedule{.kind = Kind::horizon, .value = 2}.at(0, 0)), 2);  // no steps, no division
-  const Schedule cosine{.kind = Kind::cosine, .value = 1};
-  EXPECT_EQ(cosine.at(0, 10), 1);
-  EXPECT_NEAR(cosine.at(5, 10), 0.5, 1e-15);
+  EXPECT_EQ(value_at(HorizonSchedule{.value = 2}, 0, 0), 2);  // no steps, no division
+  EXPECT_EQ(value_at(CosineSchedule{}, 0, 10), 1);
+  EXPECT_NEAR(value_at(CosineSchedule{}, 5, 10), 0.5, 1e-15);
 }
 
 }  // namespace

@@ -459,7 +459,7 @@ TEST(Divergence, OfRegressions) {
                         .key = method,
                         .axes = {},
                         .method = find_optimizer(method).make({}),
-                        .eta = {.value = 1e-3},
+                        .eta = ConstantSchedule{.value = 1e-3},
                         .tau = {}}};
     const Problem* problems[] = {&problem};
     EXPECT_NO_THROW((void)run_trajectories(problems, 1, 0)) << method;

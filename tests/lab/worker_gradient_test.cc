@@ -45,6 +45,11 @@ TEST(WorkerGradient, TextsAreWorkersAndRules) {
 TEST(WorkerGradient, SentencesThatHelp) {
   EXPECT_EQ(message_of([] { return make("workers-ema"); }),
             "'workers-ema' has no rule; write one after it, as in 'workers-ema+median'.");
+  for (const std::string name : {"workers-+median", "workers-"})
+    EXPECT_EQ(message_of([&] { return find_optimizer(name).name; }),
+              "'" + name +
+                  "' has no worker's method; write one after 'workers-', as in "
+                  "'workers-ema+median'.");
   EXPECT_EQ(message_of([] { return make("workers-nothing+median"); }).find("'nothing' is not a "),
             0U);
   EXPECT_EQ(message_of([] { return make("workers-ema+nothing"); }).find("'nothing' is not an agg"),

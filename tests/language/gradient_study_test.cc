@@ -14,8 +14,10 @@
 #include "language/experiments.h"
 #include "language/noise_findings.h"
 #include "language/tracking_findings.h"
+#include "language/train_study.h"
 #include "medgrad/error.h"
 #include "medgrad/rng.h"
+#include "testing.h"
 
 namespace medgrad::language {
 namespace {
@@ -69,6 +71,14 @@ TEST(GradientSettings, MistakesAreNamed) {
   fails(R"("methods": ["vclib"])", "Did you mean 'vclip'");
   fails(R"("methods": ["clipped-mean"])", "tau");
   fails(R"("methods": ["vclip", "vclip"])", "named twice");
+  fails(R"("methods": ["vclip", {"name": "vclip", "tau": 0.01}])", "named twice");
+  fails(R"("methods": ["lp"])", "x.json:1: 'p' is missing; lp needs it (p >= 1, inf allowed)");
+  fails(R"("methods": ["vclip:theta=0.2"])", "goes with tau = auto");
+  fails(R"("methods": [{"name": "vclip", "tua": 1}])", "'tua' is not a key of a method");
+  fails(R"("methods": [{"name": "vclip", "label": ""}])", "'label' is empty");
+  fails(R"("methods": ["lp:p=3"], "tau": "auto")",
+        "'lp:p=3' has no tau = auto; give it a tau of its own, as in lp:p=3:tau=0.1.");
+  fails(R"("methods": [3])", "a method is a number; it must be an object");
   fails(R"("methods": [])", "there is nothing to do");
   fails(R"("tau": 2)", "0 < tau <= 1");
   fails(R"("steps": 0)", "whole number");
@@ -80,6 +90,54 @@ TEST(GradientSettings, MistakesAreNamed) {
   EXPECT_THROW((void)parse(R"({"experiment": "x", "task": "ptp"})"), Error);
   EXPECT_THROW((void)parse(R"({"experiment": "x/y", "task": "ptb"})"), Error);
   EXPECT_EQ(parse(R"({"experiment": "x", "task": "ptb"})").batch, std::vector<std::size_t>{256});
+}
+
+// Methods are written as everywhere, and have a tau of their own or those of the experiment.
+TEST(GradientSettings, OneGrammar) {
+  const GradientSettings settings = parse(R"({"experiment": "x", "task": "synthetic",
+      "tau": [0.1, "auto"],
+      "methods": ["vclip", "huber:mu=2:tau=0.5", {"name": "lp", "p": 3, "tau": 0.2},
+                  {"name": "cclip", "label": "mine"}]})");
+  std::vector<std::string> names;
+  std::vector<double> taus;
+  std::vector<std::string> lines;
+  for (const TrackedMethod& one : tracked_methods(settings)) {
+    names.push_back(one.name);
+    taus.push_back(one.tau);
+    lines.push_back(describe(one.method));
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"vclip", "huber:mu=2", "lp:p=3", "mine", "vclip", "mine"}));
+  EXPECT_EQ(taus, (std::vector<double>{0.1, 0.5, 0.2, 0.1, kAutomaticNumber, kAutomaticNumber}));
+  EXPECT_EQ(lines[1], describe(find_online_method("huber").make({{"mu", 2}, {"tau", 0.5}})));
+  EXPECT_EQ(lines[2], describe(find_online_method("lp").make({{"p", 3}, {"tau", 0.2}})));
+  const std::string document = to_text(to_document(settings));
+  EXPECT_EQ(to_text(to_document(parse(document))), document);
+}
+
+TEST(TrainSettings, OneGrammar) {
+  const auto parse_training = [](const std::string& keys) {
+    return read_train_settings(
+        parse_document(R"({"experiment": "x", "task": "synthetic", )" + keys + "}", "x.json"),
+        "x.json");
+  };
+  const TrainSettings settings = parse_training(
+      R"("methods": ["vclip:tau=0.5", {"name": "huber", "mu": 2, "tau": "auto"}], "lr": [1, 1],
+         "workers": 5, "aggregate": {"name": "nnm+krum", "f": 1})");
+  EXPECT_EQ(settings.methods[1].line, parse_method("huber:mu=2:tau=auto").line);
+  EXPECT_EQ(settings.methods[1].word, "huber:mu=2:tau=auto");
+  EXPECT_EQ(describe(settings.workers->rule), describe(make_rule("nnm+krum:f=1")));
+  const auto refusal = [&](const std::string& keys) {
+    return testing::message_of([&] { return parse_training(keys).seeds; });
+  };
+  EXPECT_EQ(refusal(R"("methods": [{"name": "vclip", "tau": true}])"),
+            "x.json:1: 'tau' is true; it must be a number or auto.");
+  EXPECT_EQ(refusal(R"("methods": ["vclip", {"name": "vclip"}])"),
+            "x.json:1: 'vclip' is named twice.");
+  EXPECT_EQ(refusal(R"("methods": ["vclip"], "tau_schedule": "cosine:value=0")"),
+            "x.json:1: 'value' is 0; it must satisfy 0 < value < inf.");
+  EXPECT_EQ(refusal(R"("methods": ["vclip"], "workers": 5, "aggregate": "krum:f=1", "f": 2)"),
+            "x.json:1: 'f' is 2; 'krum:f=1' gives it too, and one of them is enough.");
 }
 
 TEST(Findings, StepsAndOvertaking) {

@@ -52,7 +52,7 @@ inline TrainingOptions options_for(const std::string& word, const std::filesyste
   options.log_every = 1;
   options.checkpoint_every = 2;
   options.folder = folder;
-  options.lr_schedule = {Schedule::Kind::cosine, 1, 0.1, 1, 2};
+  options.lr_schedule = CosineSchedule{.factor = 0.1, .warmup = 2};
   return options;
 }
 

@@ -302,7 +302,7 @@ TEST(RunResults, ASweepCanBeRunAgain) {
   options.folder = path_of(folder);
   options.base.steps = 3;
   options.base.per_tensor = true;
-  options.base.lr_schedule = {Schedule::Kind::cosine, 1, 0.5, 7, 1};
+  options.base.lr_schedule = CosineSchedule{.factor = 0.5, .warmup = 1};
   const SweepOptions grid{.methods = {parse_method("vclip:tau=0.01"), parse_method("adam")},
                           .rates = {0.1, 0.01},
                           .seeds = 2,

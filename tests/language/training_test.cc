@@ -9,6 +9,7 @@
 
 #include "language/made_up.h"
 #include "language/parts.h"
+#include "language/task_table.h"
 #include "medgrad/error.h"
 
 namespace medgrad::language {
@@ -358,7 +359,24 @@ TEST(LanguageMethod, ReadsWords) {
   for (const std::string bad : {"", "vclop", "vclip:", "vclip:tau=1:", "vclip:tau", "vclip:tau=x",
                                 "vclip:tau=-1", "vclip:q=1"})
     EXPECT_THROW((void)parse_method(bad), Error) << bad;
-  EXPECT_EQ(words_of("a,b,,c:d=1"), (std::vector<std::string>{"a", "b", "c:d=1"}));
+}
+
+// The default of tau on language tasks is one number, for the table and for who makes a method.
+TEST(LanguageMethod, TauIsSaidOnce) {
+  for (const Entry<GradientMethod>& entry : optimizers()) {
+    const Entry<GradientMethod>& ours = find_training_method(entry.name);
+    ASSERT_EQ(ours.parameters.size(), entry.parameters.size()) << entry.name;
+    for (const Parameter& parameter : entry.parameters) {
+      const double fallback = ours.find(parameter.name)->fallback;
+      if (parameter.name == "tau") {
+        EXPECT_EQ(fallback, entry.name == "momentum" ? 1.0 / 9 : 0.1) << entry.name;
+      } else if (!parameter.required()) {
+        EXPECT_EQ(fallback, parameter.fallback) << entry.name;
+      }
+    }
+  }
+  EXPECT_EQ(find_training_method("sgd-m").name, "momentum");
+  EXPECT_NE(training_tau_sentence().find("tau is 0.1"), std::string::npos);
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ def test_another_methods_state_is_refused():
 
 
 @pytest.mark.parametrize("call, sentence", [
-    (lambda: medgrad.Estimator("vclip", tau=-1), "tau is -1; it must satisfy 0 < tau < inf, or auto."),
+    (lambda: medgrad.Estimator("vclip", tau=-1), "tau is -1; it must satisfy 0 < tau < inf, or be auto."),
     (lambda: medgrad.Estimator("vlcip"), "Did you mean 'vclip'?"),
     (lambda: medgrad.Estimator("vclip", mu=1), "mu is not a parameter of vclip"),
     (lambda: medgrad.Estimator("vclip").update(np.array([np.inf])), "finite"),

@@ -107,8 +107,10 @@ void train(TrackingOptimizer& optimizer, Scheduler& scheduler, const std::vector
   }
 }
 
-const ScheduleOptions kSchedule{
-    {Schedule::Kind::cosine, 1, 0.1, 1, 2}, {Schedule::Kind::step, 1, 0.5, 3, 0}, 12};
+const ScheduleOptions kSchedule{CosineSchedule{.factor = 0.1, .warmup = 2},
+                                StepSchedule{.factor = 0.5, .every = 3}, 12};
+
+constexpr std::string_view kNone = "no error";  // as message_of() says it
 
 std::string saved(const TrackingOptimizer& optimizer, const Scheduler& scheduler) {
   std::ostringstream out;
@@ -262,8 +264,8 @@ TEST(Resume, RefusesWhatIsNotItsOwn) {
 TEST(Schedules, DriveLrAndTau) {
   std::vector<Tensor> params = parameters(at::kDouble);
   MedianSGD optimizer(params, MedianSGDOptions(0.4, ProximalPoint{L2{}, 8}));
-  Scheduler scheduler(
-      optimizer, {{Schedule::Kind::cosine, 1, 0, 1, 3}, {Schedule::Kind::step, 1, 0.5, 2, 0}, 10});
+  Scheduler scheduler(optimizer,
+                      {CosineSchedule{.warmup = 3}, StepSchedule{.factor = 0.5, .every = 2}, 10});
   auto& options = dynamic_cast<MedianSGDOptions&>(optimizer.param_groups()[0].options());
   for (int t = 0; t < 10; ++t) {
     const double rise = std::min(1.0, (t + 1) / 4.0);
@@ -274,11 +276,58 @@ TEST(Schedules, DriveLrAndTau) {
   EXPECT_NEAR(options.lr(), 0, 1e-15);
 }
 
+// A state goes on with the schedules that it was saved with, and with no others.
+TEST(Schedules, KnowTheirOwnState) {
+  std::vector<Tensor> params = parameters(at::kDouble);
+  MedianSGD optimizer(params, MedianSGDOptions(0.4, ProximalPoint{L2{}, 8}));
+  const auto refusal = [&](const std::string& state, const ScheduleOptions& options) {
+    Scheduler scheduler(optimizer, options);
+    const std::string before = scheduler.saved_state();
+    const std::string sentence = medgrad::testing::message_of([&] { scheduler.restore(state); });
+    if (sentence != kNone) EXPECT_EQ(scheduler.saved_state(), before);
+    return sentence;
+  };
+  const std::string state = Scheduler(optimizer, kSchedule).saved_state();
+  EXPECT_EQ(refusal(state, kSchedule), kNone);
+  ScheduleOptions other = kSchedule;
+  other.lr = CosineSchedule{.factor = 0.2, .warmup = 2};
+  EXPECT_EQ(refusal(state, other),
+            "the saved scheduler has other schedules (lr: cosine value=1 factor=0.1 warmup=2, tau: "
+            "step value=1 factor=0.5 every=3 warmup=0, over 12 steps, and not lr: cosine value=1 "
+            "factor=0.2 warmup=2, tau: step value=1 factor=0.5 every=3 warmup=0, over 12 steps).");
+  other = kSchedule;
+  other.tau = ConstantSchedule{};
+  EXPECT_NE(refusal(state, other), kNone);
+  other = kSchedule;
+  other.steps = 24;
+  EXPECT_NE(refusal(state, other), kNone) << "a cosine depends on the length";
+  const std::string constant = Scheduler(optimizer, {.steps = 3}).saved_state();
+  EXPECT_EQ(refusal(constant, {.steps = 9}), kNone) << "a run may be made longer";
+  EXPECT_NE(refusal(R"({"t": 0, "lr": [0.4], "tau": [8]})", {})
+                .find("does not say which schedules it has"),
+            std::string::npos);
+}
+
+TEST(Schedules, AreValidated) {
+  std::vector<Tensor> params = parameters(at::kDouble);
+  MedianSGD optimizer(params, MedianSGDOptions(0.4, ProximalPoint{L2{}, 8}));
+  const auto refusal = [&](const ScheduleOptions& options) {
+    return medgrad::testing::message_of([&] { Scheduler(optimizer, options); });
+  };
+  EXPECT_EQ(refusal({.lr = StepSchedule{.every = 0}}),
+            "every is 0; it must be a whole number from 1 to 1e12.");
+  EXPECT_EQ(refusal({.lr = StepSchedule{.factor = -1}}),
+            "factor is -1; it must satisfy 0 <= factor < inf.");
+  EXPECT_EQ(refusal({.lr = CosineSchedule{.value = 0}}), kNone);
+  EXPECT_EQ(refusal({.tau = CosineSchedule{.value = 0}}),
+            "value is 0; it must satisfy 0 < value < inf.");
+}
+
 // Where tau is auto, its schedule is one of theta.
 TEST(Schedules, DriveTheta) {
   std::vector<Tensor> params = parameters(at::kDouble);
   MedianSGD optimizer(params, MedianSGDOptions(0.4, automatic(L2{})));
-  Scheduler scheduler(optimizer, {{}, {Schedule::Kind::step, 1, 0.5, 2, 0}, 10});
+  Scheduler scheduler(optimizer, {{}, StepSchedule{.factor = 0.5, .every = 2}, 10});
   for (int t = 0; t < 6; ++t) {
     set_gradients(params, t);
     optimizer.step();

@@ -16,20 +16,6 @@
 namespace medgrad::app {
 namespace {
 
-// The parts between commas; an Error where one is empty.
-std::vector<std::string> parts(const std::string& option, const std::string& text) {
-  std::vector<std::string> found;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    found.push_back(text.substr(begin, end - begin));
-    if (found.back().empty())
-      throw Error(fmt::format("{} is '{}'; it must be a list of values, separated by commas.",
-                              option, text));
-    begin = end + 1;
-  }
-  return found;
-}
-
 // How the text of an option becomes a value of the document.
 using Read = Node (*)(const std::string& option, const std::string& text);
 
@@ -41,6 +27,13 @@ Node positive(const std::string& option, const std::string& text) {
   const double x = to_number(option, text);
   if (!(x > 0) || std::isinf(x))
     throw Error(fmt::format("{} is '{}'; it must be a number above 0.", option, text));
+  return {x, 1};
+}
+Node positive_or_auto(const std::string& option, const std::string& text) {
+  if (text == "auto") return {text, 1};
+  const double x = to_number(option, text);
+  if (!(x > 0) || std::isinf(x))
+    throw Error(fmt::format("{} is '{}'; it must be a number above 0, or auto.", option, text));
   return {x, 1};
 }
 Node share(const std::string& option, const std::string& text) {
@@ -57,7 +50,7 @@ Node size(const std::string& option, const std::string& text) {
 template <Read read>
 Node list(const std::string& option, const std::string& text) {
   Node::List nodes;
-  for (const std::string& part : parts(option, text)) nodes.push_back(read(option, part));
+  for (const std::string& part : comma_list(option, text)) nodes.push_back(read(option, part));
   return {std::move(nodes), 1};
 }
 Node names_or_none(const std::string& option, const std::string& text) {
@@ -80,11 +73,16 @@ constexpr Setting kSettings[] = {
     {"--limit", "N", "limit", Form{"use only the first N batches; 0: all", whole<0>},
      Form{"use only the first N batches of an epoch; 0: all", whole<0>}},
     {"--methods", "LIST", "methods",
-     Form{"online methods (medgrad list methods), separated by commas, or none", names_or_none},
+     Form{
+         "online methods (medgrad list methods), separated by commas, such as vclip,huber:mu=2, or "
+         "none",
+         names_or_none},
      Form{"optimisers, separated by commas, at the paper's learning rates unless --lr is given",
           list<word>}},
     {"--lr", "LIST", "lr", {}, Form{"learning rates, one per method", list<positive>}},
-    {"--tau", "LIST", "tau", Form{"step sizes of the methods", list<positive>}},
+    {"--tau", "LIST", "tau",
+     Form{"step sizes of the methods that do not say theirs: numbers, or auto",
+          list<positive_or_auto>}},
     {"--epochs", "N", "epochs", {}, Form{"passes over the data", whole<1>}},
     {"--steps", "N", "steps", Form{"number of steps", whole<1>},
      Form{"stop after N steps, instead of after --epochs", whole<1>}},
@@ -186,7 +184,7 @@ void ExperimentOptions::match_rates(Node& document) const {
   std::erase_if(std::get<Node::Object>(document.value),
                 [](const auto& entry) { return entry.first == "lr"; });
   const language::TaskInfo& task = language::find_task(text_of(document, "task"));
-  for (const std::string& one : parts("--methods", *given("--methods"))) {
+  for (const std::string& one : comma_list("--methods", *given("--methods"))) {
     const language::Method method = language::parse_method(one);
     if (std::ranges::find(task.rates, method.key, [](const auto& rate) {
           return std::string(rate.first);

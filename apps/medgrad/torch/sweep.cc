@@ -108,12 +108,11 @@ class Sweep final : public Command {
  private:
   [[nodiscard]] std::vector<language::Method> methods() const {
     std::vector<language::Method> all;
-    for (const std::string& word : language::words_of(methods_)) {
+    for (const std::string& word : comma_list("--methods", methods_)) {
       all.push_back(language::parse_method(word));
       if (std::ranges::count(all, all.back().line, &language::Method::line) > 1)
         throw Error(fmt::format("--methods names {} twice.", word));
     }
-    if (all.empty()) throw Error("--methods names no method.");
     return all;
   }
 
@@ -134,7 +133,8 @@ class Sweep final : public Command {
         throw Error(fmt::format("--rates is '{}'; there is no 10^(j/2) in that range.", rates_));
       return all;
     }
-    for (const std::string& word : language::words_of(rates_)) {
+    if (rates_.empty()) return all;
+    for (const std::string& word : comma_list("--rates", rates_)) {
       const double lr = to_number("--rates", word);
       if (!(lr >= kSmallest && lr <= kLargest))
         throw Error(
@@ -142,8 +142,6 @@ class Sweep final : public Command {
       if (std::ranges::count(all, lr) > 0) throw Error(fmt::format("--rates has {} twice.", word));
       all.push_back(lr);
     }
-    if (all.empty() && !rates_.empty())
-      throw Error(fmt::format("--rates is '{}', which has no rate.", rates_));
     return all;
   }
 

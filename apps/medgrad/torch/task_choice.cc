@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/torch/runtime.h"
+#include "parameter_options.h"
 #include "status_line.h"
 #include "text.h"
 
@@ -28,13 +29,15 @@ struct Shorthand {
 };
 
 // "cosine:factor=0.1", with what shorthands say.
-Schedule schedule_of(const char* option, const std::string& text, std::span<Shorthand> more) {
-  MethodText given = parse_method_text(text);
+Schedule schedule_of(const char* option, const std::string& text, std::span<Shorthand> more,
+                     const ScheduleUse& use = {}) {
   try {
-    const Entry<Schedule>& entry = find_schedule(given.name);
+    MethodText given = parse_method_text(text);
+    const Entry<Schedule> entry = find_schedule(given.name, use);
     for (Shorthand& one : more) {
       if (one.text.empty() || entry.find(one.parameter) == nullptr) continue;
-      given.parameters.insert_or_assign(one.parameter, one.text);
+      if (!given.parameters.emplace(one.parameter, one.text).second)
+        fail_given_twice(text, one.option, one.parameter);
       one.used = true;
     }
     return entry.make(read_parameters(entry.name, entry.parameters, given.parameters));
@@ -147,8 +150,8 @@ void RunChoice::put(language::TrainingOptions& options) const {
                             {"--decay-every", "every", decay_every_},
                             {"--warmup", "warmup", warmup_}};
   options.lr_schedule = schedule_of("--schedule", schedule_, shorthands);
-  options.tau_schedule =
-      schedule_of("--tau-schedule", tau_schedule_, std::span(shorthands).first(2));
+  options.tau_schedule = schedule_of("--tau-schedule", tau_schedule_,
+                                     std::span(shorthands).first(2), {.value = range::positive});
   for (const Shorthand& one : shorthands)
     if (!one.text.empty() && !one.used)
       throw Error(one.option, "", fmt::format("does not apply to a {} schedule", schedule_));

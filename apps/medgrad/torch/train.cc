@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -14,8 +13,10 @@
 #include "base/text.h"
 #include "language/crew_team.h"
 #include "language/method.h"
+#include "language/task_table.h"
 #include "language/training.h"
 #include "medgrad/error.h"
+#include "parameter_options.h"
 #include "status_line.h"
 #include "stop.h"
 #include "text.h"
@@ -35,16 +36,27 @@ class Train final : public Command {
   std::string_view summary() const override { return "train a language model with any method"; }
   std::string_view usage() const override { return "TASK --method M [--lr X] [options]"; }
   std::string details() const override {
-    return task_.help() +
-           "\nA method is NAME or NAME:parameter=number:…, as in vclip:tau=0.1 or vclip:tau=auto; "
-           "medgrad list\noptimizers shows all of them.\n" +
-           WorkersChoice::help();
+    const std::string method = fmt::format(
+        "A method is NAME or NAME:parameter=value:…, as in vclip:tau=0.1 or huber:mu=2:tau=auto; "
+        "its "
+        "parameters may also be options, as in --method huber --mu 2. medgrad list optimizers "
+        "shows "
+        "all of them, and medgrad train --method NAME --help those of one. {}",
+        language::training_tau_sentence());
+    const std::string chosen =
+        method_.empty()
+            ? ""
+            : method_help(language::find_training_method(parse_method_text(method_).name));
+    return fmt::format("{}\n{}\n{}{}", task_.help(), wrapped(method, 0), chosen,
+                       WorkersChoice::help());
   }
   void declare(Options& options) override {
     task_.declare(options);
     options.value("--method", method_, "M", "the optimiser (default vclip)");
-    for (auto& [name, text] : given_)
-      options.value("--" + name, text, "X", fmt::format("{} of the method, as in its name", name));
+    // --f is that of --aggregate too.
+    parameters_.declare(options, optimizers(), {"f", "seed"});
+    parameters_.declare(options, pre_aggregators(), {"f", "seed"});
+    parameters_.declare(options, worker_methods(), {"f", "seed"});
     options.value("--lr", lr_, "X",
                   "learning rate (default: the paper's for this task and method)");
     run_.declare(options, "1");
@@ -54,9 +66,7 @@ class Train final : public Command {
   }
 
   void run(const Common& common) override {
-    for (const auto& [name, text] : given_)
-      if (!text.empty()) method_ += fmt::format(":{}={}", name, text);
-    const language::Method method = language::parse_method(method_);
+    const language::Method method = chosen_method();
     language::TrainingOptions options;
     options.method = method.line;
     options.gradient = method.gradient;
@@ -96,6 +106,15 @@ class Train final : public Command {
   }
 
  private:
+  [[nodiscard]] language::Method chosen_method() {
+    if (method_.empty()) method_ = "vclip";
+    return parameters_.named(method_, [&] {
+      const auto& entry = language::find_training_method(parse_method_text(method_).name);
+      if (entry.find("f") != nullptr && !workers_.given()) parameters_.give("f", workers_.take_f());
+      return language::parse_method(parameters_.text_with(method_));
+    });
+  }
+
   void train(const language::Task& task, const language::TrainingOptions& options,
              const Common& common) const {
     language::TrainingResult result;
@@ -174,9 +193,8 @@ class Train final : public Command {
   TaskChoice task_;
   RunChoice run_;
   WorkersChoice workers_;
-  std::string method_ = "vclip", lr_, out_;
-  std::array<std::pair<std::string, std::string>, 4> given_{
-      {{"tau", ""}, {"theta", ""}, {"level", ""}, {"rate", ""}}};
+  ParameterOptions parameters_;
+  std::string method_, lr_, out_;
   bool resume_ = false;
 };
 

@@ -100,11 +100,7 @@ std::optional<language::TeamOptions> WorkersChoice::read(std::size_t world) cons
   }
   if (!f_.empty()) texts.f = count("--f", f_, 0, kMostWorkers);
   if (!byzantine_.empty()) texts.byzantine = count("--byzantine", byzantine_, 0, kMostWorkers);
-  for (std::size_t begin = 0; begin < events_.size();) {
-    const std::size_t end = std::min(events_.find(',', begin), events_.size());
-    texts.events.push_back(events_.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  if (!events_.empty()) texts.events = comma_list("--events", events_);
   language::TeamOptions options;
   try {
     options = language::team_options(texts);
