@@ -200,6 +200,16 @@ TEST(Byzantine, SentencesThatHelp) {
             std::string::npos);
   EXPECT_NE(error("f", "9").find("it must be a whole number from 0 to 8"), std::string::npos);
   EXPECT_NE(error("worker", R"("emma")").find("is not a worker's method"), std::string::npos);
+  EXPECT_NE(error("worker", R"({"name": "ema", "tau": 2})").find("'tau' is 2; it must satisfy"),
+            std::string::npos);
+  EXPECT_NE(error("eta", R"("cosine")").find("'value' is missing; cosine needs it"),
+            std::string::npos);
+  EXPECT_NE(error("rules", R"(["lp-median"])").find("'p' is missing; lp-median needs it"),
+            std::string::npos);
+  EXPECT_NE(error("rules", R"([{"name": "median", "label": ""}])").find("'label' is empty"),
+            std::string::npos);
+  EXPECT_NE(error("objective", R"("least-squares:rows=0")").find("'rows' is 0;"),
+            std::string::npos);
   EXPECT_NE(error("objective", R"({"name": "quadratic"})").find("least-squares"),
             std::string::npos);
 }

@@ -8,6 +8,7 @@
 
 #include "lab/experiments.h"
 #include "lab/reader.h"
+#include "lab/study.h"
 
 namespace medgrad::lab {
 namespace {
@@ -236,6 +237,22 @@ TEST(Document, PlainScalars) {
 }
 
 // ---- Reader -------------------------------------------------------------------------------------
+
+// What a file leaves out is as in the registry: also the form of a stable law.
+TEST(Reader, NoisesHaveTheDefaultsOfTheRegistry) {
+  for (const Entry<NoiseModel>& entry : noises()) {
+    ParameterValues needed;
+    std::string text = "{\"name\": \"" + std::string(entry.name) + "\"";
+    for (const Parameter& parameter : entry.parameters) {
+      if (!parameter.required()) continue;
+      needed.emplace(parameter.name, 1.5);
+      text += ", \"" + std::string(parameter.name) + "\": 1.5";
+    }
+    const Node node = parse(text + "}");
+    Reader reader(node, "x.json", "the noise");
+    EXPECT_EQ(describe(read_noise(reader)), describe(entry.make(needed))) << entry.name;
+  }
+}
 
 TEST(Reader, TellsWhatIsWrong) {
   const Node root = parse(

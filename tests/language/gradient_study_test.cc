@@ -128,7 +128,7 @@ TEST(TrainSettings, OneGrammar) {
   EXPECT_EQ(settings.methods[1].word, "huber:mu=2:tau=auto");
   EXPECT_EQ(describe(settings.workers->rule), describe(make_rule("nnm+krum:f=1")));
   const auto refusal = [&](const std::string& keys) {
-    return testing::message_of([&] { return parse_training(keys).seeds; });
+    return medgrad::testing::message_of([&] { return parse_training(keys).seeds; });
   };
   EXPECT_EQ(refusal(R"("methods": [{"name": "vclip", "tau": true}])"),
             "x.json:1: 'tau' is true; it must be a number or auto.");
