@@ -56,7 +56,7 @@ struct Range {
     return (min_open ? x > min : x >= min) && (max_open ? x < max : x <= max) &&
            (!whole || x == std::floor(x));
   }
-  // "0 < tau < inf", "p >= 1, inf allowed", "0 <= f <= 1e+09, a whole number, or auto".
+  // "0 < tau < inf", "p >= 1, inf allowed", "a whole number from 0 to 1e9, or auto".
   [[nodiscard]] std::string text(std::string_view name) const;
 };
 

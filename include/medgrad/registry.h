@@ -75,7 +75,7 @@ struct MethodText {
   ParameterTexts parameters;
 };
 [[nodiscard]] MethodText parse_method_text(std::string_view text);
-// The parts of "clip:clip=2+krum": "clip:clip=2" and "krum".
+// The parts of "clip:clip=2+krum": "clip:clip=2" and "krum". Throws Error where one is empty.
 [[nodiscard]] std::vector<std::string_view> parts_of(std::string_view text);
 
 template <class Made>
