@@ -284,7 +284,9 @@ TEST(Schedules, KnowTheirOwnState) {
     Scheduler scheduler(optimizer, options);
     const std::string before = scheduler.saved_state();
     const std::string sentence = medgrad::testing::message_of([&] { scheduler.restore(state); });
-    if (sentence != kNone) EXPECT_EQ(scheduler.saved_state(), before);
+    if (sentence != kNone) {
+      EXPECT_EQ(scheduler.saved_state(), before) << "nothing was changed";
+    }
     return sentence;
   };
   const std::string state = Scheduler(optimizer, kSchedule).saved_state();
