@@ -49,7 +49,7 @@ struct RowReport {
   // The share of the components in which the row has a part: with parts before the estimator, in
   // which something that the row is in has one. NaN as above.
   double kept = 1;
-  double cut = 1;   // the factor by which it was clipped, 1 where it was not
+  double cut = 1;  // the factor by which it was clipped, 1 where it was not
   std::size_t nan = 0, inf = 0;
 };
 

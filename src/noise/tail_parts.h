@@ -43,8 +43,8 @@ void spread_ties(std::vector<double>& x);
 // `rows` is how many entries each coordinate was standardised by, 0 where none was: see there.
 [[nodiscard]] StableFit fit_grouped(std::span<const double> sample, std::size_t group,
                                     std::size_t rows = 0);
-// Of how many of the largest Hill's estimator is to be made, by Guillou and Hall; y decreases and is
-// positive. 0 for fewer than 20.
+// Of how many of the largest Hill's estimator is to be made, by Guillou and Hall; y decreases and
+// is positive. 0 for fewer than 20.
 [[nodiscard]] std::size_t hill_count(std::span<const double> y);
 [[nodiscard]] TailIndex hill_grouped(std::span<const double> sample, std::size_t group,
                                      const HillOptions& options);
