@@ -154,6 +154,12 @@ def geometric_median(x):
     return v
 
 
+def median_of_means(x, blocks):
+    """The geometric median of the means of runs of rows."""
+    n = len(x)
+    return geometric_median(np.array([x[b * n // blocks:(b + 1) * n // blocks].mean(0) for b in range(blocks)]))
+
+
 # ---- Pre-aggregators ----
 
 def nnm(x, f):
@@ -323,6 +329,8 @@ def results(x):
             yield text, center, centered_clipping(x, clip, iterations, center, weights), weights
         for own in (None, center):
             yield f"clipped-mean:clip={clip!r}", own, cut(x, clip, 0 if own is None else own).mean(0)
+    for blocks in (3, 5):
+        yield f"median-of-means:blocks={blocks}", None, median_of_means(x, blocks)
     f = (n - 1) // 4
     last = {"mean": mean, "median": median, "trimmed-mean": lambda y: trimmed_mean(y, f),
             "meamed": lambda y: meamed(y, f), "caf": lambda y: caf(y, f), "mda": lambda y: mda(y, f),

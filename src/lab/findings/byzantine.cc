@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/text.h"
 #include "lab/experiments.h"
@@ -63,7 +64,28 @@ Claim mean_fails(const Table& t) {
                            : fmt::format("from {} on, by the attack {}.", f_text(from), how)};
 }
 
-// Every rule, every attack, every f that the rule bears.
+// "f = 8" or "f up to 9": those with liars.
+std::string range_of(const std::vector<double>& all) {
+  std::vector<double> f;
+  std::ranges::copy_if(all, std::back_inserter(f), [](double x) { return x > 0; });
+  if (f.empty()) return f_text(0);
+  return f.size() == 1 ? f_text(f[0]) : fmt::format("f up to {}", show(std::ranges::max(f)));
+}
+
+// Rules that were tried with far fewer liars than others, and how many: "smea with f up to 1".
+std::string tried_less(const Table& t) {
+  std::string list;
+  for (const std::string& rule : t.rules) {
+    std::vector<double> tried;
+    for (const double f : t.f)
+      if (robust(rule) && !std::isnan(t.worst(rule, f, true).value)) tried.push_back(f);
+    if (tried.empty() || std::ranges::max(tried) + 1 >= std::ranges::max(t.f)) continue;
+    list += fmt::format("{}{} with {}", list.empty() ? "" : ", ", rule, range_of(tried));
+  }
+  return list;
+}
+
+// Every rule, every attack, every f that the rule bears and that was tried.
 Claim robust_rules_converge(const Table& t, const std::string& what) {
   std::size_t cells = 0, failed = 0;
   std::string worst_name, failures;
@@ -84,11 +106,13 @@ Claim robust_rules_converge(const Table& t, const std::string& what) {
       }
     }
   }
+  const std::string less = tried_less(t);
   const std::string claim = fmt::format(
-      "with f up to its bound every robust rule converges under every attack of a given strength, "
-      "{}; krum, multi-krum and mda, which liars who agree can deceive, with f up to {}, meamed "
-      "with f up to {}",
-      what, show(kTightBear), show(kMeaMedBears));
+      "with {} (less where its bound is below) every robust rule that was tried converges "
+      "under every attack of a given strength, {}; krum, multi-krum and mda, which liars who agree "
+      "can deceive, with f up to {}, meamed with f up to {}{}",
+      range_of(t.f), what, show(kTightBear), show(kMeaMedBears),
+      less.empty() ? "" : fmt::format(" (tried: {})", less));
   if (cells == 0) return undecided(claim);
   const std::string others =
       failed == 0 ? "" : fmt::format("; above 20 %: {}{}", failures, failed > 8 ? ", …" : "");
