@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <stdexcept>
 
 #include "language/group_team.h"
 #include "medgrad/sample.h"
@@ -26,10 +27,16 @@ class CrewTeam final : public ProcessTeam {
   CrewTeam(const TeamOptions& options, const libtorch::World& world)
       : ProcessTeam(options, world.worker),
         crew_(world.store, world.worker, world.workers, crew_options(options, world)),
-        late_(crew_.epoch() > 0) {}
+        late_(crew_.epoch() > 0),
+        depends_on_worker_0_(world.store_is_in_worker_0) {}
 
-  std::vector<int> members() const override { return crew_.members(); }
+  std::vector<int> members() const override {
+    std::vector<int> all = crew_.members();
+    if (worker_0_is_gone_) std::erase(all, 0);
+    return all;
+  }
   bool joined_late() const override { return late_; }
+  bool was_let_in() const override { return crew_.was_let_in(); }
 
   void gather() override {
     group_.reset();
@@ -38,6 +45,11 @@ class CrewTeam final : public ProcessTeam {
       validate(options().rule, static_cast<std::size_t>(group_->size()));
     } catch (const libtorch::BelowQuorum& below) {
       throw TooFew(below.what());
+    } catch (const libtorch::CannotMeet& alone) {
+      worker_0_is_gone_ = depends_on_worker_0_ && worker_ != 0;
+      throw TooFew(alone.what());
+    } catch (const libtorch::RunEnded& ended) {
+      throw std::runtime_error(ended.what());  // others have saved it
     } catch (const Error& error) {
       if (group_ == nullptr) throw;
       throw TooFew(fmt::format("The rule needs more workers than are left: {}", error.what()));
@@ -50,15 +62,30 @@ class CrewTeam final : public ProcessTeam {
     } catch (const dist::Lost&) {
       // Others have gone before.
     }
-    if (leads()) crew_.finish();
+    try {
+      if (leads()) crew_.finish();
+    } catch (const libtorch::CannotMeet&) {
+      // Nobody can come any more.
+    }
     group_.reset();
   }
 
  private:
-  bool waits() override { return group_->rank() == 0 && crew_.knocked() > crew_.known(); }
+  // Without a meeting point nobody could ever come back: rank 0, which writes, saves and leaves,
+  // and the others notice.
+  bool waits() override {
+    try {
+      return group_->rank() == 0 && crew_.knocked() > crew_.known();
+    } catch (const libtorch::CannotMeet& alone) {
+      group_.reset();
+      throw TooFew(alone.what());
+    }
+  }
 
   libtorch::Crew crew_;
   bool late_;
+  bool depends_on_worker_0_;       // which has the meeting point
+  bool worker_0_is_gone_ = false;  // and the meeting point with it
 };
 
 }  // namespace

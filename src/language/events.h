@@ -7,7 +7,7 @@
 //
 // Steps are counted from 0. Where workers are simulated, one that is away takes no part in those
 // steps. A worker that is a process does it for real: it kills itself (SIGKILL), or stands still
-// for two deadlines; when it is back is then for those to say who start it again.
+// for four deadlines; when it is back is then for those to say who start it again.
 #pragma once
 
 #include <cstddef>

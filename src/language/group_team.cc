@@ -20,7 +20,8 @@ bool ProcessTeam::begin(std::uint64_t step) {
     if (one.kind == Event::Kind::killed) (void)::raise(SIGKILL);
     if (one.kind == Event::Kind::stalled && !stalled_) {
       stalled_ = true;
-      std::this_thread::sleep_for(std::chrono::duration<double>(2 * options().deadline));
+      // The others lose it after a deadline, and have a group without it after another one.
+      std::this_thread::sleep_for(std::chrono::duration<double>(4 * options().deadline));
     }
   }
   return false;
@@ -32,7 +33,7 @@ void ProcessTeam::catch_up(std::optional<std::uint64_t> steps,
   if (const auto got = dist::catch_up(*group_, steps, save)) load(*got);
 }
 
-Joint ProcessTeam::combine(std::uint64_t step, std::span<Contribution> mine, bool stop,
+Joint ProcessTeam::combine(std::uint64_t step, std::span<Contribution> mine, Wish wish,
                            std::span<float> result) {
   Contribution& own = mine.front();
   try {
@@ -41,7 +42,7 @@ Joint ProcessTeam::combine(std::uint64_t step, std::span<Contribution> mine, boo
     std::vector<dist::WorkerReport> reports;
     dist::Options<float> how = aggregation(step);
     how.seconds = own.seconds;
-    how.word = packed({own.loss, stop, waits()});
+    how.word = packed({own.loss, wish, waits()});
     how.report = &reports;
     (void)dist::aggregate<float>(*group_, options().rule, own.gradient, result, how);
     return conclude(reports, result);

@@ -23,7 +23,7 @@ class ProcessTeam : public Team {
   void catch_up(std::optional<std::uint64_t> steps, const std::function<std::string()>& save,
                 const std::function<void(const std::string&)>& load) override;
   // Throws Error on a worker that is about something else than the others, and on those dist::Lost.
-  Joint combine(std::uint64_t step, std::span<Contribution> mine, bool stop,
+  Joint combine(std::uint64_t step, std::span<Contribution> mine, Wish wish,
                 std::span<float> result) override;
 
  protected:

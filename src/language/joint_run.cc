@@ -46,7 +46,20 @@ class JointRun final : public Run {
   bool is_patient() const override { return team_->has_others(); }
   // Others are told, and all stop after the same step.
   bool stopped() const override { return team_->has_others() ? agreed_ : wants_to_stop(); }
-  void evaluation_was_stopped() override { agreed_ = true; }
+  // The others are told where they expect this worker next: in a step, which nobody takes then.
+  void evaluation_was_stopped() override {
+    agreed_ = true;
+    if (!team_->has_others() || position_.step >= length_.total) return;
+    for (Contribution& one : mine_) {
+      std::ranges::fill(one.gradient, 0.0F);
+      one.loss = std::numeric_limits<float>::quiet_NaN();
+    }
+    try {
+      (void)team_->combine(position_.step, mine_, Wish::stop_before, joint_);
+    } catch (const dist::Lost&) {
+      // They have stopped already, or go on without it.
+    }
+  }
   Trainee trainee() override {
     Trainee all = Run::trainee();
     all.team = &team_->state;
@@ -86,9 +99,11 @@ class JointRun final : public Run {
 
   // Before the first step, and whenever somebody is gone or has come.
   void come_together() {
+    was_let_in_ = false;
     while (true) {
       try {
         team_->gather();
+        was_let_in_ = was_let_in_ || team_->was_let_in();
         if (team_->leads() && !has_state_) {
           if (!team_->joined_late()) {
             open_folder();
@@ -118,11 +133,11 @@ class JointRun final : public Run {
     }
   }
 
-  // After somebody was lost or has come.
+  // After somebody was lost or has come. One that was away does not know what has changed.
   void come_together_again() {
     const std::vector<int> before = team_->members();
     come_together();
-    if (team_->members() != before) log_members();
+    if (was_let_in_ || team_->members() != before) log_members();
   }
 
   void log_members() {
@@ -162,7 +177,8 @@ class JointRun final : public Run {
     }
     Joint joint;
     try {
-      joint = team_->combine(position_.step, mine_, wants_to_stop(), joint_);
+      joint = team_->combine(position_.step, mine_,
+                             wants_to_stop() ? Wish::stop_after : Wish::go_on, joint_);
     } catch (const dist::Lost& lost) {
       if (!team_->has_others()) throw;
       if (wants_to_stop()) {
@@ -173,10 +189,11 @@ class JointRun final : public Run {
       come_together_again();
       return true;
     }
+    agreed_ = team_->has_others() && joint.wish != Wish::go_on;
+    if (joint.wish == Wish::stop_before) return false;
     if (changed) log_members();
     put_gradient(joint_, parameters_);
     const bool goes_on = advance(joint.loss, first + how_.workers * each);
-    agreed_ = team_->has_others() && joint.stop;
     if (goes_on && joint.waits && !agreed_) come_together_again();
     return goes_on;
   }
@@ -208,6 +225,7 @@ class JointRun final : public Run {
   std::vector<at::Tensor> parameters_;
   LargeVector<float> joint_;  // the gradient of all
   bool has_state_ = false;    // it is part of a run
+  bool was_let_in_ = false;   // when they came together, others were at work without it
   bool agreed_ = false;       // to stop
 };
 

@@ -12,7 +12,8 @@
 namespace medgrad::language {
 namespace {
 
-constexpr std::uint64_t kStop = std::uint64_t{1} << 32, kWaits = kStop << 1;
+// Above the loss in a worker's word.
+constexpr std::uint64_t kStop = std::uint64_t{1} << 32, kWaits = kStop << 1, kBefore = kStop << 2;
 
 class SimulatedTeam final : public Team {
  public:
@@ -38,7 +39,7 @@ class SimulatedTeam final : public Team {
     return now != (step == 0 ? present({}, options().workers, 0) : at(step - 1));
   }
 
-  Joint combine(std::uint64_t step, std::span<Contribution> mine, bool stop,
+  Joint combine(std::uint64_t step, std::span<Contribution> mine, Wish wish,
                 std::span<float> result) override {
     const std::size_t d = result.size();
     for (Contribution& one : mine) damage(one, step);
@@ -51,7 +52,7 @@ class SimulatedTeam final : public Team {
       std::vector<dist::WorkerReport> theirs;
       dist::Options<float> how = aggregation(step);
       how.seconds = mine[i].seconds;
-      how.word = packed({mine[i].loss, stop});
+      how.word = packed({mine[i].loss, wish});
       how.report = i == 0 ? &reports : &theirs;
       try {
         (void)dist::aggregate<float>(*ranks_[i], options().rule, mine[i].gradient,
@@ -152,16 +153,17 @@ dist::Options<float> Team::aggregation(std::uint64_t step) const {
 }
 
 Joint Team::conclude(std::span<const dist::WorkerReport> reports, std::span<const float> result) {
-  state.blame.add(members(), reports);
-  if (keeps_center(options_.rule)) state.centre.assign(result.begin(), result.end());
   Joint joint;
   std::vector<float> losses;
   for (const dist::WorkerReport& one : reports) {
     const Word word = unpacked(one.word);
-    joint.stop = joint.stop || word.stop;
+    joint.wish = std::max(joint.wish, word.wish);
     joint.waits = joint.waits || word.waits;
     if (std::isfinite(word.loss)) losses.push_back(word.loss);
   }
+  if (joint.wish == Wish::stop_before) return joint;
+  state.blame.add(members(), reports);
+  if (keeps_center(options_.rule)) state.centre.assign(result.begin(), result.end());
   std::ranges::sort(losses);
   const std::size_t n = losses.size();
   joint.loss = n == 0 ? std::numeric_limits<double>::quiet_NaN()
@@ -170,13 +172,15 @@ Joint Team::conclude(std::span<const dist::WorkerReport> reports, std::span<cons
 }
 
 std::uint64_t Team::packed(const Word& word) {
-  return std::bit_cast<std::uint32_t>(word.loss) | (word.stop ? kStop : 0) |
-         (word.waits ? kWaits : 0);
+  return std::bit_cast<std::uint32_t>(word.loss) | (word.wish != Wish::go_on ? kStop : 0) |
+         (word.wish == Wish::stop_before ? kBefore : 0) | (word.waits ? kWaits : 0);
 }
 
 Team::Word Team::unpacked(std::uint64_t word) {
-  return {std::bit_cast<float>(static_cast<std::uint32_t>(word)), (word & kStop) != 0,
-          (word & kWaits) != 0};
+  const Wish wish = (word & kBefore) != 0 ? Wish::stop_before
+                    : (word & kStop) != 0 ? Wish::stop_after
+                                          : Wish::go_on;
+  return {std::bit_cast<float>(static_cast<std::uint32_t>(word)), wish, (word & kWaits) != 0};
 }
 
 std::unique_ptr<Team> make_simulated_team(const TeamOptions& options) {

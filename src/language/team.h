@@ -41,11 +41,18 @@ struct Contribution {
   float loss = 0;      // NaN: it has none
 };
 
+// What a worker would like, which all do then.
+enum class Wish : std::uint8_t {
+  go_on,
+  stop_after,   // this step
+  stop_before,  // it: there is no gradient, and nobody takes the step
+};
+
 // What everybody knows after a step.
 struct Joint {
-  double loss = 0;     // the median of those that are finite; NaN where none is
-  bool stop = false;   // somebody wants to stop
-  bool waits = false;  // somebody has come, and waits until all gather again
+  double loss = 0;          // the median of those that are finite; NaN where none is
+  Wish wish = Wish::go_on;  // the most urgent of all
+  bool waits = false;       // somebody has come, and waits until all gather again
 };
 
 // What belongs to a team beside the model, and is in its checkpoints.
@@ -76,8 +83,9 @@ class Team {
   [[nodiscard]] virtual bool begin(std::uint64_t /*step*/) { return false; }
 
   // One gradient of all. Throws dist::Lost where somebody is gone: gather() then, and the step is
-  // taken again; nothing has changed.
-  [[nodiscard]] virtual Joint combine(std::uint64_t step, std::span<Contribution> mine, bool stop,
+  // taken again; nothing has changed. Nor has it where somebody wishes to stop before the step: the
+  // result means nothing then.
+  [[nodiscard]] virtual Joint combine(std::uint64_t step, std::span<Contribution> mine, Wish wish,
                                       std::span<float> result) = 0;
 
   // Those who are there come together: before the first step, after somebody was lost, and where
@@ -89,6 +97,8 @@ class Team {
                         const std::function<void(const std::string&)>& /*load*/) {}
   // Was it not there from the beginning?
   [[nodiscard]] virtual bool joined_late() const { return false; }
+  // Were others together without it before the last gather()?
+  [[nodiscard]] virtual bool was_let_in() const { return false; }
   // The run is over: nobody has to wait to be let in.
   virtual void part() {}
 
@@ -121,7 +131,8 @@ class Team {
   // What a worker tells all others with its gradient.
   struct Word {
     float loss = 0;
-    bool stop = false, waits = false;  // as in Joint
+    Wish wish = Wish::go_on;
+    bool waits = false;  // as in Joint
   };
   [[nodiscard]] static std::uint64_t packed(const Word& word);
   [[nodiscard]] static Word unpacked(std::uint64_t word);

@@ -56,10 +56,8 @@ class Training:
         self.train = ["train", "logistic", "--size", "small", "--batch", "16", "--method", "sgd-m", "--lr", "0.3", "--threads", "1",
                       "--steps", "10000000", "--log-every", "5", "--checkpoint-every", "50", "--evaluation-limit", "4",
                       "--aggregate", "median", "--quorum", "2", "--deadline", str(DEADLINE), "--out", self.run]
-        # With --host the meeting point is in memory, and no disk that is full matters to it.
         self.launcher = subprocess.Popen(
-            [MEDGRAD, "launch", "-n", str(WORKERS), "--restarts", "1000", "--logs", self.logs, "--host", "127.0.0.1", "--",
-             *self.train], stdout=subprocess.PIPE, stderr=self.errors,
+            [MEDGRAD, "launch", "-n", str(WORKERS), "--restarts", "1000", "--logs", self.logs, "--", *self.train], stdout=subprocess.PIPE, stderr=self.errors,
             preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
 
     def workers(self):

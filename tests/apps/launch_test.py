@@ -24,7 +24,7 @@ class LaunchTest(CommandTest):
         return content(self.path("logs", f"worker-{worker}.log")).decode()
 
     def test_every_worker_knows_who_it_is(self):
-        done = self.launch("-n", 3, "--", "sh", "-c", "echo $RANK of $WORLD_SIZE; test -n \"$MEDGRAD_TOKEN\" -a -f $MEDGRAD_STORE")
+        done = self.launch("-n", 3, "--", "sh", "-c", "echo $RANK of $WORLD_SIZE; test -n \"$MEDGRAD_TOKEN\" ; case $MEDGRAD_STORE in @medgrad-*) ;; *) exit 1 ;; esac")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.assertEqual([self.log(r) for r in range(3)], [f"{r} of 3\n" for r in range(3)])
         self.assertEqual(sorted(os.listdir(self.path("logs"))), [f"worker-{r}.log" for r in range(3)])
@@ -91,7 +91,32 @@ class LaunchTest(CommandTest):
             self.assertLess(float(errors.pop()), 0.2)
             self.assertRegex(self.log(0), r"\n +2 .* times as far away as others")
 
+    def test_the_token_can_be_chosen(self):
+        for variables in ({"MEDGRAD_TOKEN": "between us"}, {"MEDGRAD_TOKEN_FILE": self.file("token", "between us\n")}):
+            done = subprocess.run([MEDGRAD, "launch", "--logs", self.path("logs"), "-n", "1", "--", "sh", "-c", "echo $MEDGRAD_TOKEN"],
+                                  env=dict(os.environ, **variables), capture_output=True, check=False)
+            self.assertEqual((done.returncode, self.log(0)), (0, "between us\n"), done.stderr)
+
+    def test_a_folder_is_for_one_launch_at_a_time(self):
+        first = subprocess.Popen([MEDGRAD, "launch", "-n", "1", "--logs", self.path("logs"), "--", "sh", "-c", "echo first; exec sleep 300"])
+        self.addCleanup(lambda: first.poll() is None and first.kill())
+        while not os.path.exists(self.path("logs", "worker-0.log")) or not self.log(0).endswith("\n"):
+            time.sleep(0.02)
+        done = self.launch("-n", 1, "--", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr.decode(), "has the logs of workers that are at work; choose another folder with --logs")
+        self.assertEqual(self.log(0), "first\n")
+
+    def test_what_workers_complain_of_is_repeated(self):
+        done = self.launch("-n", 2, "--quiet", "--", "train", "logistic", "--size", "small", "--aggregate", "medien")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr.decode(), r"^medgrad: 0 of 2 workers finished; see .*\. Worker 0 said: .*Did you mean 'median'")
+
     def test_mistakes(self):
+        for host in ("nonsense.invalid", "203.0.113.7"):
+            done = self.launch("-n", 1, "--host", host, "--", "true")
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr.decode(), f"^medgrad: --host is {host}; it must be an address of this machine")
         self.bad(r"-n is missing", "launch", "--", "true")
         self.bad(r"-n is 5000; it must be at most 4096", "launch", "-n", "5000", "--", "true")
         self.bad(r"nothing to start", "launch", "-n", "2")

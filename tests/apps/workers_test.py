@@ -99,13 +99,7 @@ class WorkersTest(CommandTest):
         self.bad("In step 50 the rule has 4 workers, which is too few: f is 2", "run", self.file("film.json", json.dumps(film)))
 
     def test_torchruns_variables(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        arguments = [MEDGRAD, *TRAIN, "--steps", "10", "--aggregate", "median", "--out", self.path("run")]
-        workers = [subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                    env=dict(os.environ, RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
-                                             MASTER_PORT=port)) for rank in range(2)]
+        workers = self.by_variables(2, *TRAIN, "--steps", "10", "--aggregate", "median", "--out", self.path("run"))
         said = [worker.communicate(timeout=120) for worker in workers]
         self.assertEqual([worker.returncode for worker in workers], [0, 0], said)
         self.good(*TRAIN, "--steps", "10", "--aggregate", "median", "--workers", "2", "--out", self.path("same"))
@@ -246,13 +240,49 @@ class WorkersTest(CommandTest):
         evaluations = [line["training_loss"] for line in events if line["event"] == "evaluation"]
         self.assertLess(evaluations[-1], 0.9 * evaluations[0])
 
+    def by_variables(self, count, *arguments):
+        """Workers by torchrun's variables."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        workers = [subprocess.Popen([MEDGRAD, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    env=dict(os.environ, RANK=str(rank), WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=port))
+                   for rank in range(count)]
+        for worker in workers:
+            self.addCleanup(lambda one=worker: one.poll() is None and one.kill())
+        return workers
+
+    def test_a_stop_in_an_evaluation_is_told_to_all(self):
+        """One of them is asked to stop in the first evaluation, which is long, row by row: both end, with a checkpoint."""
+        workers = self.by_variables(2, "train", "logistic", "--batch", "1", "--method", "sgd-m", "--lr", "0.01", "--threads", "1", "--epochs",
+                                    "1000", "--aggregate", "median", "--deadline", "20", "--out", self.path("run"))
+        while not os.path.exists(self.path("run", "config.json")):
+            time.sleep(0.02)
+        time.sleep(0.1)
+        workers[1].terminate()
+        for worker in workers:
+            error = worker.communicate(timeout=60)[1].decode()
+            self.assertEqual(worker.returncode, 1, error)
+            self.assertTrue(error.endswith("medgrad: stopped; rerun with --resume to continue.\n"), error)
+        self.assertTrue(os.path.exists(self.path("run", "checkpoint.safetensors")))
+
+    def test_without_a_meeting_point_it_ends_with_a_checkpoint(self):
+        """Worker 0 has it under torchrun's variables, and is killed: the next one saves."""
+        workers = self.by_variables(3, *TRAIN, "--steps", "1000000", "--aggregate", "median", "--deadline", "5", "--out", self.path("run"))
+        self.wait_for_step(20)
+        workers[0].kill()
+        said = [worker.communicate(timeout=60)[1].decode() for worker in workers]
+        self.assertEqual([worker.returncode for worker in workers[1:]], [1, 1], said)
+        self.assertRegex(said[1], r"The meeting point of the workers does not answer .* The run is saved at step \d+; rerun with --resume")
+        self.assertTrue(os.path.exists(self.path("run", "checkpoint.safetensors")))
+
     def test_below_the_quorum_it_ends_with_a_checkpoint(self):
         launcher = self.start(3, "--steps", "100000", "--aggregate", "mean", "--quorum", "3", "--deadline", "20")
         self.wait_for_step(20)
         os.kill(self.workers_of(launcher)[1], signal.SIGKILL)
         _, error = launcher.communicate(timeout=120)
         self.assertEqual(launcher.returncode, 1)
-        self.assertRegex(error.decode(), r"medgrad: 0 of 3 workers finished; see ")
+        self.assertRegex(error.decode(), r"medgrad: 0 of 3 workers finished; see .* Worker 0 said: Only 2 workers .* rerun with --resume")
         self.assertRegex(self.log(0), r"medgrad: Only 2 workers are left; the run needs 3\. The run is saved at step \d+; rerun with --resume")
         at = lines(self.path("run"))[-1]["step"]
         done = self.launch(3, "--steps", str(at + 50), "--aggregate", "mean", "--resume", "--out", self.path("run"))
@@ -264,7 +294,7 @@ class WorkersTest(CommandTest):
         launcher = self.start(2, "--steps", "100000", "--aggregate", "mean")
         self.wait_for_step(10)
         launcher.send_signal(signal.SIGINT)
-        self.assertRegex(launcher.communicate(timeout=60)[1].decode(), "medgrad: stopped; ")
+        self.assertRegex(launcher.communicate(timeout=60)[1].decode(), "medgrad: stopped; rerun with --resume to continue. What the workers said")
         self.assertTrue(os.path.exists(self.path("run", "checkpoint.safetensors")))
         self.assertIn("stopped; rerun with --resume to continue.", self.log(0))
 

@@ -12,6 +12,7 @@
 #include "medgrad/dist/catch_up.h"
 #include "medgrad/torch/robust_all_reduce.h"
 #include "processes/processes.h"
+#include "torch/dist/meeting_point.h"
 
 namespace medgrad {
 namespace {
@@ -137,6 +138,30 @@ TEST(Crew, EndsBelowItsQuorum) {
         kill(children[1].process, SIGKILL);
       });
   EXPECT_EQ(said, (Strings{"Only 1 worker is left; the run needs 2.", "killed"}));
+}
+
+TEST(Crew, ANumberIsOfOneProcess) {
+  const auto said = in_processes(3, [](const Store& store, int rank) {
+    if (rank == 2) store->wait({"epoch1"});
+    return train(store, rank == 2 ? 1 : rank, 2, 1, {.deadline = 1s});
+  });
+  EXPECT_EQ(said, (Strings{"1.000 0.500 of 01", "1.000 0.500 of 01",
+                           "Another process takes part as worker 1 (RANK)."}));
+}
+
+TEST(Crew, AMeetingPointThatIsGoneIsToldFromAMistake) {
+  const auto said = in_processes(1, [](const Store&, int) -> std::string {
+    auto point = std::make_unique<libtorch::MeetingPoint>("", 0, "");
+    Crew crew(libtorch::visit(point->address(), "", 5s), 0, 1, {});
+    point.reset();
+    try {
+      (void)crew.form();
+    } catch (const libtorch::CannotMeet& alone) {
+      return alone.what();
+    }
+    return "formed";
+  });
+  EXPECT_TRUE(said[0].starts_with("The meeting point of the workers does not answer (")) << said[0];
 }
 
 TEST(Crew, AsksForTheToken) {

@@ -72,6 +72,10 @@ class DocumentsTest(unittest.TestCase):
         self.assertGreater(len(found), 5)
         self.assertLessEqual(found, there)
 
+    def test_nothing_is_left_to_fill_in(self):
+        for path in DOCUMENTS:
+            self.assertNotRegex(path.read_text(encoding="utf-8"), r"@@\w+@@", named(path))
+
     def test_console_blocks_show_what_is_printed(self):
         found = 0
         for path in DOCUMENTS:

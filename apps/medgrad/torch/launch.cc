@@ -6,9 +6,12 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 
 #include "base/text.h"
+#include "language/run_files.h"
 #include "medgrad/error.h"
+#include "medgrad/torch/world.h"
 #include "status_line.h"
 #include "stop.h"
 #include "torch/commands.h"
@@ -25,9 +28,12 @@ class Launch final : public Command {
   std::string_view usage() const override { return "-n N [options] -- PROGRAM [argument…]"; }
   std::string details() const override {
     return "\nEvery worker is told the others by its environment (RANK, WORLD_SIZE, and where they "
-           "meet).\nWorkers of one machine meet at a file that only their user can read; with "
-           "--host at a port of\nthis machine, where workers of other hosts can join that show the "
-           "run's token\n(MEDGRAD_TOKEN, or MEDGRAD_TOKEN_FILE). Nothing between hosts is "
+           "meet).\nWorkers of one machine meet at a socket for processes of their user; with "
+           "--host "
+           "at a port of\nthat address, and no other. Workers of other hosts join there with "
+           "MEDGRAD_STORE=ADDRESS:PORT, RANK,\nWORLD_SIZE and the run's token in MEDGRAD_TOKEN, or "
+           "in a file that MEDGRAD_TOKEN_FILE names. launch\ntakes the token from there too, and "
+           "makes one up otherwise. Nothing between hosts is "
            "encrypted.\n\nmedgrad launch -n 4 -- train … --aggregate RULE trains a model together; "
            "what it "
            "prints is\nwhat train prints with --workers 4.\n";
@@ -40,7 +46,7 @@ class Launch final : public Command {
     options.value("--restarts", restarts_, "R",
                   "how often one that died is started again (default 0)");
     options.value("--host", host_, "ADDRESS",
-                  "meet at a port of this address (default: at a file)");
+                  "meet at a port of this address (default: within this machine)");
     options.value("--port", port_, "PORT", "which one (default: any that is free)");
     options.arguments("PROGRAM", command_, "what to run, with its arguments");
   }
@@ -60,6 +66,7 @@ class Launch final : public Command {
           "-- ./train.");
     options.command = command_;
     if (command_.front() == "train") be_train(options.command);
+    options.token = libtorch::token_from_environment();
     options.folder = logs_.empty() ? "logs" : logs_;
     const Noted noted(options.folder);
     StatusLine line(common);
@@ -74,10 +81,17 @@ class Launch final : public Command {
   }
 
  private:
-  // What its workers leave for the launcher, until it is gone.
+  // What its workers leave for the launcher, until it is gone; of one run at a time.
   class Noted {
    public:
-    explicit Noted(std::filesystem::path folder) : folder_(std::move(folder)) { remove(); }
+    explicit Noted(std::filesystem::path folder) : folder_(std::move(folder)) {
+      std::error_code failed;
+      std::filesystem::create_directories(folder_, failed);
+      if (failed)
+        throw Error(fmt::format("{} cannot be created: {}.", folder_.string(), failed.message()));
+      lock();
+      remove();
+    }
     ~Noted() { remove(); }
     Noted(const Noted&) = delete;
     Noted& operator=(const Noted&) = delete;
@@ -85,6 +99,16 @@ class Launch final : public Command {
     [[nodiscard]] std::string results() const { return read(kResultsFile); }
 
    private:
+    void lock() {
+      try {
+        lock_.emplace(folder_);
+      } catch (const Error&) {
+        throw Error(
+            fmt::format("{} has the logs of workers that are at work; choose another folder "
+                        "with --logs.",
+                        folder_.string()));
+      }
+    }
     [[nodiscard]] std::string read(const char* name) const {
       std::ifstream in(folder_ / name);
       return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -95,6 +119,7 @@ class Launch final : public Command {
         std::filesystem::remove(folder_ / name, ignored);
     }
     std::filesystem::path folder_;
+    std::optional<language::FolderLock> lock_;
   };
 
   // The command of this program.

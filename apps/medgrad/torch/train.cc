@@ -79,9 +79,6 @@ class Train final : public Command {
     options.workers = workers_.read(world ? static_cast<std::size_t>(world->workers) : by_mpi);
     if (options.workers && options.corrupted.share != 0)
       throw Error("--corrupted is for one that trains alone; workers that lie have an --attack.");
-    if (world && world->worker >= world->workers)
-      throw Error(fmt::format("The variable RANK is {}; it must be below WORLD_SIZE, {}.",
-                              world->worker, world->workers));
     Common shared = common;
     if ((world || by_mpi > 0) && shared.threads == 0) shared.threads = threads_of_one();
     const std::unique_ptr<language::Task> task = task_.open(shared);

@@ -10,15 +10,15 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <system_error>
 #include <thread>
-#include <torch/csrc/distributed/c10d/FileStore.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/torch/crew.h"
+#include "torch/dist/meeting_point.h"
 
 namespace medgrad::libtorch {
 namespace {
@@ -39,24 +39,41 @@ std::string ending(int status) {
   return fmt::format("ended with exit code {}", WEXITSTATUS(status));
 }
 
+// What a worker has complained of at last: the line of this command, which may be followed by
+// results, or the last one where it is another program.
+std::string last_complaint(const std::string& log) {
+  constexpr std::string_view kName = "medgrad: ";
+  std::ifstream in(log);
+  std::string line, last, complaint;
+  while (std::getline(in, line)) {
+    if (line.starts_with(kName)) complaint = line.substr(kName.size());
+    if (!line.empty()) last = line;
+  }
+  return complaint.empty() ? last : complaint;
+}
+
 class Launcher {
  public:
   Launcher(const LaunchOptions& options, const std::function<void(const std::string&)>& tell)
-      : options_(options), tell_(tell), children_(static_cast<std::size_t>(options.workers)) {
-    std::error_code failed;
-    fs::create_directories(options.folder, failed);
-    if (failed)
-      throw Error(
-          fmt::format("{} cannot be created: {}.", options.folder.string(), failed.message()));
-    open_store();
+      : options_(options),
+        tell_(tell),
+        token_(options.token.empty() ? random_token() : options.token),
+        point_(options.host, options.port, token_),
+        store_(visit(point_.address(), token_, std::chrono::minutes(1))),
+        children_(static_cast<std::size_t>(options.workers)) {
+    const std::string shown = token_ + ".";  // as Crew has it
+    store_->set("token", std::vector<std::uint8_t>(shown.begin(), shown.end()));
+    set("MEDGRAD_TOKEN", token_);
+    set("MEDGRAD_STORE", point_.address());
+    set("WORLD_SIZE", std::to_string(options_.workers));
+    set("LOCAL_WORLD_SIZE", std::to_string(options_.workers));
+    set("MEDGRAD_LAUNCH", fs::absolute(options_.folder).string());
+    set("OMP_WAIT_POLICY", "passive");
+    if (!options_.host.empty()) tell_(fmt::format("Workers meet at {}.", point_.address()));
   }
   ~Launcher() {
     end_all(SIGKILL);
     while (alive() > 0) collect(0);
-    if (!file_.empty()) {
-      std::error_code ignored;
-      fs::remove(file_, ignored);
-    }
   }
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
@@ -78,13 +95,26 @@ class Launcher {
       if (options_.watch) options_.watch();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    if (asked)
-      throw std::runtime_error("stopped; what the workers said is in " + options_.folder.string() +
-                               ".");
-    if (finished_ < std::max(1, options_.quorum))
-      throw std::runtime_error(fmt::format("{} of {} finished; see {}.", finished_,
-                                           counted(children_.size(), "worker"),
-                                           (options_.folder / "worker-*.log").string()));
+    mark_finished(*store_);  // for those of other hosts
+    const bool failed = finished_ < std::max(1, options_.quorum);
+    if (!asked && !failed) return;
+    const std::string where = (options_.folder / "worker-*.log").string();
+    const auto first =
+        std::find_if(children_.begin(), children_.end(), [](const Child& c) { return c.code > 0; });
+    const auto number = first - children_.begin();
+    const std::string said = first == children_.end() ? "" : last_complaint(log_of(number));
+    if (asked) {
+      throw std::runtime_error(
+          said.starts_with("stopped; ")
+              ? fmt::format("{} What the workers said is in {}.", said, where)
+              : fmt::format("stopped; what the workers said is in {}.", where));
+    }
+    std::string sentence = fmt::format("{} of {} finished; see {}.", finished_,
+                                       counted(children_.size(), "worker"), where);
+    if (!said.empty()) sentence += fmt::format(" Worker {} said: {}", number, said);
+    if (std::all_of(children_.begin(), children_.end(), [](const Child& c) { return c.code == 2; }))
+      throw Error(sentence);
+    throw std::runtime_error(sentence);
   }
 
  private:
@@ -92,7 +122,12 @@ class Launcher {
     pid_t process = 0;  // 0: not running
     int restarts = 0;
     bool stopped = false;  // stands still
+    int code = 0;          // its exit code, where it has ended; -1: by a signal
   };
+
+  [[nodiscard]] std::string log_of(std::ptrdiff_t worker) const {
+    return (options_.folder / fmt::format("worker-{}.log", worker)).string();
+  }
 
   [[nodiscard]] std::size_t alive() const {
     return static_cast<std::size_t>(std::count_if(children_.begin(), children_.end(),
@@ -109,45 +144,13 @@ class Launcher {
     return still == running && running < children_.size();
   }
 
-  void open_store() {
-    const std::string token = options_.token.empty() ? random_token() : options_.token;
-    set("MEDGRAD_TOKEN", token);
-    set("WORLD_SIZE", std::to_string(options_.workers));
-    set("LOCAL_WORLD_SIZE", std::to_string(options_.workers));
-    set("MEDGRAD_LAUNCH", fs::absolute(options_.folder).string());
-    set("OMP_WAIT_POLICY", "passive");
-    if (options_.host.empty()) {
-      // In a file that nobody else may read; nothing listens anywhere.
-      file_ = (fs::absolute(options_.folder) / ".meeting-point").string();
-      fs::remove(file_);
-      const int created = ::open(file_.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
-      if (created < 0) throw std::system_error(errno, std::generic_category(), file_);
-      ::close(created);
-      store_ = c10::make_intrusive<c10d::FileStore>(file_, -1);
-      set("MEDGRAD_STORE", file_);
-    } else {
-      c10d::TCPStoreOptions options;
-      options.port = static_cast<std::uint16_t>(options_.port);
-      options.isServer = true;
-      options.waitWorkers = false;
-      const auto store = c10::make_intrusive<c10d::TCPStore>(options_.host, options);
-      set("MASTER_ADDR", options_.host);
-      set("MASTER_PORT", std::to_string(store->getPort()));
-      set("TORCHELASTIC_USE_AGENT_STORE", "True");
-      tell_(fmt::format("Workers meet at {}:{}.", options_.host, store->getPort()));
-      store_ = store;
-    }
-    const std::string shown = token + ".";
-    store_->set("token", std::vector<std::uint8_t>(shown.begin(), shown.end()));
-  }
-
   void set(const std::string& name, const std::string& value) {
     environment_.push_back(name + "=" + value);
   }
 
   // What a child needs is put together before the fork: after it only calls that are safe there.
   void start(int worker) {
-    const std::string log = (options_.folder / fmt::format("worker-{}.log", worker)).string();
+    const std::string log = log_of(worker);
     Child& child = children_[static_cast<std::size_t>(worker)];
     const int mode = child.restarts == 0 ? O_TRUNC : O_APPEND;
     const int out = ::open(log.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | mode, 0644);
@@ -220,26 +223,28 @@ class Launcher {
   }
 
   void ended(int worker, int status, bool asked) {
+    Child& child = children_[static_cast<std::size_t>(worker)];
+    child.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    mark_gone(*store_, worker);
     if (status == 0) ++finished_;
     if (status == 0 || asked) return;
-    Child& child = children_[static_cast<std::size_t>(worker)];
-    mark_gone(*store_, worker);
     const bool again = child.restarts < options_.restarts;
     tell_(fmt::format("Worker {} {}; {}.", worker, ending(status),
                       again ? "it is started again"
                             : fmt::format("{} left", counted(alive(), "other is", "others are"))));
     if (!again) return;
     ++child.restarts;
-    mark_gone(*store_, worker, false);
+    child.code = 0;
     start(worker);
   }
 
   const LaunchOptions& options_;
   const std::function<void(const std::string&)>& tell_;
+  std::string token_;
+  MeetingPoint point_;
+  c10::intrusive_ptr<c10d::Store> store_;
   std::vector<Child> children_;
   std::vector<std::string> environment_;
-  std::string file_;
-  c10::intrusive_ptr<c10d::Store> store_;
   int finished_ = 0;
 };
 

@@ -12,8 +12,8 @@ namespace medgrad::libtorch {
 struct LaunchOptions {
   int workers = 1;
   std::vector<std::string> command;  // a program and its arguments
-  std::filesystem::path folder;      // for logs, worker-0.log …, and the meeting point
-  std::string host;                  // empty: they meet at a file; else at a port of this host
+  std::filesystem::path folder;      // for logs, worker-0.log …; it exists
+  std::string host;                  // where they meet, as in meeting_point.h
   int port = 0;                      // of that; 0: any that is free
   int quorum = 1;                    // so many have to finish
   int restarts = 0;                  // how often one that died is started again
@@ -25,8 +25,9 @@ struct LaunchOptions {
 // killed after a minute; so are those that stand still (SIGSTOP) where all others have ended, at
 // once. `tell` is called with a sentence for everything that happens to a child.
 // Throws std::runtime_error where it was stopped and where fewer than the quorum have finished
-// well, Error where the folder cannot be made or the program cannot be started, and
-// std::system_error where nothing can be started or written.
+// well, with what the first of them said last; Error where all have ended with exit code 2, where
+// the program cannot be started, and as MeetingPoint does; and std::system_error where nothing can
+// be started or written.
 void launch(const LaunchOptions& options, const std::atomic<bool>& stop,
             const std::function<void(const std::string&)>& tell);
 

@@ -33,10 +33,13 @@ namespace {
 }
 
 // c10d's exceptions are of many types, and their texts have backtraces.
+std::string_view first_line(const std::exception& error) {
+  const std::string_view text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
 dist::Lost lost(const std::exception& error) {
-  std::string_view text = error.what();
-  text = text.substr(0, text.find('\n'));
-  return dist::Lost(fmt::format("A worker is gone or too late: {}.", text));
+  return dist::Lost(fmt::format("A worker is gone or too late: {}.", first_line(error)));
 }
 
 at::Tensor view(const std::byte* data, std::size_t size) {
@@ -105,12 +108,17 @@ c10::intrusive_ptr<c10d::ProcessGroup> gloo_group(const c10::intrusive_ptr<c10d:
                                                   std::chrono::milliseconds timeout,
                                                   const std::string& address) {
 #if __has_include(<gloo/rendezvous/store.h>)
+  outlive_closed_sockets();
+  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   try {
-    outlive_closed_sockets();
-    auto options = c10d::ProcessGroupGloo::Options::create(timeout);
     options->devices.push_back(address.empty()
                                    ? c10d::ProcessGroupGloo::createDefaultDevice()
                                    : c10d::ProcessGroupGloo::createDeviceForHostname(address));
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("Gloo cannot listen at {} ({}).",
+                            address.empty() ? "this host's name" : address, first_line(error)));
+  }
+  try {
     return group_of<c10d::ProcessGroup>(
         c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options), store);
   } catch (const std::exception& error) {
