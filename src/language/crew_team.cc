@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "language/group_team.h"
 #include "medgrad/sample.h"
@@ -42,6 +43,7 @@ class CrewTeam final : public ProcessTeam {
     group_.reset();
     try {
       group_ = crew_.form();
+      if (!std::exchange(gathered_, true)) late_ = late_ || crew_.was_let_in();
       validate(options().rule, static_cast<std::size_t>(group_->size()));
     } catch (const libtorch::BelowQuorum& below) {
       throw TooFew(below.what());
@@ -83,7 +85,7 @@ class CrewTeam final : public ProcessTeam {
   }
 
   libtorch::Crew crew_;
-  bool late_;
+  bool late_, gathered_ = false;
   bool depends_on_worker_0_;       // which has the meeting point
   bool worker_0_is_gone_ = false;  // and the meeting point with it
 };

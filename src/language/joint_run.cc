@@ -126,11 +126,9 @@ class JointRun final : public Run {
       }
     }
     has_state_ = true;
-    if (!leads()) {
-      folder_.leave();
-    } else if (!folder_.is_open()) {
-      folder_.take_over(position_.step);
-    }
+    // Where others were at work without it, one of them has written since.
+    if (!leads() || was_let_in_) folder_.leave();
+    if (leads() && !folder_.is_open()) folder_.take_over(position_.step);
   }
 
   // After somebody was lost or has come. One that was away does not know what has changed.

@@ -252,6 +252,20 @@ class WorkersTest(CommandTest):
             self.addCleanup(lambda one=worker: one.poll() is None and one.kill())
         return workers
 
+    def test_the_one_that_writes_stalls_and_comes_back(self):
+        launcher = self.start(3, "--steps", "1000000", "--aggregate", "median", "--deadline", "3", "--events", "0:stalled@20")
+        self.wait_for_step(20)
+        for _ in range(3000):
+            if len(self.changes()) > 1:
+                break
+            time.sleep(0.02)
+        self.assertEqual(self.changes(), [[1, 2], [0, 1, 2]])
+        self.wait_for_step(lines(self.path("run"))[-1]["step"] + 10)
+        launcher.send_signal(signal.SIGINT)
+        launcher.communicate(timeout=60)
+        steps = [line["step"] for line in lines(self.path("run")) if line["event"] == "step"]
+        self.assertEqual(steps, list(range(5, steps[-1] + 1, 5)), "every line once")
+
     def test_a_stop_in_an_evaluation_is_told_to_all(self):
         """One of them is asked to stop in the first evaluation, which is long, row by row: both end, with a checkpoint."""
         workers = self.by_variables(2, "train", "logistic", "--batch", "1", "--method", "sgd-m", "--lr", "0.01", "--threads", "1", "--epochs",
