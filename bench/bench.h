@@ -62,8 +62,12 @@ void fused_rate(int rounds);
 template <class T>
 void stable_samples(double alpha, double beta, std::size_t n, int rounds);
 
-// Nanoseconds per point of its density and probability, n points between -20 and 20.
+// Nanoseconds per point of its density and probability, n points between -20 and 20, and of its
+// quantiles.
 void stable_functions(double alpha, double beta, std::size_t n, int rounds);
+
+// Milliseconds of a fit by maximum likelihood to n numbers of it.
+void stable_fit(double alpha, double beta, std::size_t n, int rounds);
 
 // Milliseconds to build a table of its density to 1e-10, and nanoseconds per point of n points
 // between -20 and 20 and of n between 500 and 2e8 scales.

@@ -5,6 +5,7 @@
 // medgrad_bench fused double ROUNDS
 // medgrad_bench stable-samples TYPE ALPHA BETA N ROUNDS
 // medgrad_bench stable-functions double ALPHA BETA N ROUNDS
+// medgrad_bench stable-fit double ALPHA BETA N ROUNDS
 // medgrad_bench stable-table double ALPHA BETA N ROUNDS
 // medgrad_bench tails double SEEDS
 // medgrad_bench fits double N SEEDS
@@ -42,6 +43,8 @@ int run(const std::vector<std::string>& a) {
   } else if (a.size() == 6 && a[0] == "stable-functions") {
     medgrad::bench::stable_functions(std::stod(a[2]), std::stod(a[3]), std::stoul(a[4]),
                                      std::stoi(a[5]));
+  } else if (a.size() == 6 && a[0] == "stable-fit") {
+    medgrad::bench::stable_fit(std::stod(a[2]), std::stod(a[3]), std::stoul(a[4]), std::stoi(a[5]));
   } else if (a.size() == 6 && a[0] == "stable-table") {
     medgrad::bench::stable_table(std::stod(a[2]), std::stod(a[3]), std::stoul(a[4]),
                                  std::stoi(a[5]));

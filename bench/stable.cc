@@ -1,4 +1,4 @@
-// Stable laws: samples, densities and probabilities.
+// Stable laws: samples, densities, probabilities, quantiles and fits.
 #include "medgrad/stable.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench.h"
+#include "medgrad/stable_fit.h"
 #include "medgrad/stable_table.h"
 
 namespace medgrad::bench {
@@ -37,8 +38,20 @@ void stable_functions(double alpha, double beta, std::size_t n, int rounds) {
     x[i] = -20 + 40 * static_cast<double>(i) / static_cast<double>(n - 1);
   }
   const Stable law({alpha, beta, 1, 0, StableForm::S1});
-  std::printf("{\"pdf\": %.3f, \"cdf\": %.3f}\n", nanoseconds(rounds, n, [&] { law.pdf(x, y); }),
-              nanoseconds(rounds, n, [&] { law.cdf(x, y); }));
+  std::vector<double> p(n / 10), q(p.size());
+  for (std::size_t i = 0; i < p.size(); ++i)
+    p[i] = 0.02 + 0.96 * static_cast<double>(i) / static_cast<double>(p.size() - 1);
+  std::printf("{\"pdf\": %.3f, \"cdf\": %.3f, \"quantile\": %.3f}\n",
+              nanoseconds(rounds, n, [&] { law.pdf(x, y); }),
+              nanoseconds(rounds, n, [&] { law.cdf(x, y); }), nanoseconds(rounds, p.size(), [&] {
+                for (std::size_t i = 0; i < p.size(); ++i) q[i] = law.quantile(p[i]);
+              }));
+}
+
+void stable_fit(double alpha, double beta, std::size_t n, int rounds) {
+  std::vector<double> x(n);
+  Stable({alpha, beta}).sample(x, 1, 2);
+  std::printf("{\"ms\": %.3f}\n", 1e-6 * nanoseconds(rounds, 1, [&] { (void)fit_stable(x, {}); }));
 }
 
 void stable_table(double alpha, double beta, std::size_t n, int rounds) {

@@ -65,7 +65,7 @@ def section_text(name, data):
         if r["section"] == name:
             aim = "" if r["target"] is None else f"{r['target']:.2f}"
             missed = r["target"] is not None and r["ratio"] < r["target"]
-            lines.append(f"| {r['what']} | {r['ours']} | {r['peer']} | {f'**{r_of(r)}**' if missed else r_of(r)} | {aim} |")
+            lines.append(f"| {r['what']} | {r['ours']} | {r['peer']} | {f'**{ratio_text(r)}**' if missed else ratio_text(r)} | {aim} |")
     grown = exponents([r for r in data["results"] if r["section"] == name])
     if grown:
         sizes = sorted({int(n) for g in grown for n in g["seconds"]})
@@ -78,8 +78,8 @@ def section_text(name, data):
     return "\n".join(lines) + "\n"
 
 
-def r_of(row):
-    return f"{row['ratio']:.2f}"
+def ratio_text(row):
+    return "" if row["ratio"] is None else f"{row['ratio']:.2f}"
 
 
 def write(data, document=DOCUMENT):

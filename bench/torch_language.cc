@@ -1,4 +1,4 @@
-// medgrad_language_bench --task ptb|wikitext2 --batch B --steps K --threads N
+// medgrad_language_bench --task ptb|wikitext2|squad --batch B --steps K --threads N
 //
 // Training steps of the language models on random tokens: loss, gradients, and momentum over
 // clipped gradients. Prints what bench/peers/language.py prints for the same models in PyTorch, and
@@ -20,6 +20,7 @@
 #include "medgrad/torch/optim.h"
 #include "medgrad/torch/runtime.h"
 #include "torch/models/encoder.h"
+#include "torch/models/question_answering.h"
 #include "torch/models/transformer_xl.h"
 
 namespace {
@@ -37,7 +38,19 @@ Task task_of(const std::string& name) {
   if (name == "ptb") return {10000, 35, std::make_shared<EncoderModel>(EncoderOptions{})};
   if (name == "wikitext2")
     return {33278, 128, std::make_shared<TransformerXL>(TransformerXLOptions{})};
-  throw std::runtime_error("--task is ptb or wikitext2");
+  if (name == "squad") return {30522, 256, std::make_shared<QuestionAnswering>(BertOptions{})};
+  throw std::runtime_error("--task is ptb, wikitext2 or squad");
+}
+
+// Random tokens and what is to be predicted: the next of each, or where an answer begins and ends.
+Batch batch_of(const std::string& name, const Task& task, std::int64_t size) {
+  if (name == "squad")
+    return {at::randint(task.vocabulary, {size, task.length}, at::kLong),
+            at::randint(task.length, {size, 2}, at::kLong),
+            {},
+            {}};
+  const at::Tensor tokens = at::randint(task.vocabulary, {task.length + 1, size}, at::kLong);
+  return {tokens.narrow(0, 0, task.length), tokens.narrow(0, 1, task.length), {}, {}};
 }
 
 // Of all threads of this process.
@@ -54,8 +67,7 @@ void run(const std::map<std::string, std::string>& options) {
   Task task = task_of(options.at("--task"));
   const std::int64_t batch = number("--batch");
   ::torch::manual_seed(0);
-  const at::Tensor tokens = at::randint(task.vocabulary, {task.length + 1, batch}, at::kLong);
-  const Batch given = {tokens.narrow(0, 0, task.length), tokens.narrow(0, 1, task.length), {}, {}};
+  const Batch given = batch_of(options.at("--task"), task, batch);
   // What clip_grad_norm_ and SGD with momentum do to w, at their learning rate of 0.1.
   medgrad::libtorch::ClippedSGD optimizer(
       task.model->parameters(), medgrad::libtorch::ClippedSGDOptions(1.0).beta(0.9).clip(1.0));

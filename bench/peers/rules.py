@@ -3,8 +3,9 @@
 
     rules.py N D SECONDS [WHAT…]
 
-numpy, and where they are installed torch and byzfl (PyPI). Data as in bench/rows.cc. A call that takes longer than SECONDS is
-made once, shorter ones as often as fit; the least counts. byzfl's geometric median takes three steps, its CAF one power step.
+numpy, torch and byzfl (PyPI); one that is not installed has a line without milliseconds. Data as in bench/rows.cc. A call that takes
+longer than SECONDS is made once, shorter ones as often as fit; the least counts. byzfl's geometric median takes three steps, its CAF
+one power step.
 """
 import os
 
@@ -45,37 +46,46 @@ def krum_numpy(rows, f):
 
 
 def tasks(rows):
-    """(library, what, call)"""
+    """(library, what, call); no call where the library is not installed."""
     n = len(rows)
     quarter, eighth = min(n // 4, (n - 1) // 2), min(max(1, n // 8), (n - 1) // 2)
     krum = min(eighth, max(0, (n - 3) // 2))
-    yield "numpy", "mean", lambda: rows.mean(0)
-    yield "numpy", "median", lambda: np.median(rows, axis=0)
-    yield "numpy", "trimmed mean", lambda: trimmed(lambda x: np.sort(x, axis=0), rows, quarter)
-    yield "numpy", "krum", lambda: krum_numpy(rows, krum)
-    if importlib.util.find_spec("torch"):
-        import torch
-        torch.set_num_threads(1)
-        x = torch.from_numpy(rows)
-        yield "torch", "mean", lambda: x.mean(0)
-        yield "torch", "median", lambda: x.median(0).values  # the lower of two middle values
-        yield "torch", "trimmed mean", lambda: trimmed(lambda y: y.sort(0).values, x, quarter)
-        if importlib.util.find_spec("byzfl"):
-            import byzfl
-            rules = {"mean": byzfl.Average(), "median": byzfl.Median(), "trimmed mean": byzfl.TrMean(f=quarter),
-                     "meamed": byzfl.Meamed(f=quarter), "geometric median": byzfl.GeometricMedian(),
-                     "krum": byzfl.Krum(f=krum), "multi-krum": byzfl.MultiKrum(f=krum), "caf": byzfl.CAF(f=eighth),
-                     "centered clipping": byzfl.CenteredClipping()}
-            for what, rule in rules.items():
-                yield "byzfl", what, lambda rule=rule: rule(x)
-            nnm = byzfl.NNM(f=eighth)
-            yield "byzfl", "nnm+median", lambda: rules["median"](nnm(x))
-            yield "byzfl", "nnm+krum", lambda: rules["krum"](nnm(x))
+    numpy = f"numpy {np.__version__}"
+    yield numpy, "mean", lambda: rows.mean(0)
+    yield numpy, "median", lambda: np.median(rows, axis=0)
+    yield numpy, "trimmed mean", lambda: trimmed(lambda x: np.sort(x, axis=0), rows, quarter)
+    yield numpy, "krum", lambda: krum_numpy(rows, krum)
+    if not importlib.util.find_spec("torch"):
+        yield "torch", None, None
+        return
+    import torch
+    torch.set_num_threads(1)
+    x = torch.from_numpy(rows)
+    name = f"torch {torch.__version__.split('+')[0]}"
+    yield name, "mean", lambda: x.mean(0)
+    yield name, "median", lambda: x.median(0).values  # the lower of two middle values
+    yield name, "trimmed mean", lambda: trimmed(lambda y: y.sort(0).values, x, quarter)
+    if not importlib.util.find_spec("byzfl"):
+        yield "byzfl", None, None
+        return
+    import byzfl
+    rules = {"mean": byzfl.Average(), "median": byzfl.Median(), "trimmed mean": byzfl.TrMean(f=quarter),
+             "meamed": byzfl.Meamed(f=quarter), "geometric median": byzfl.GeometricMedian(),
+             "krum": byzfl.Krum(f=krum), "multi-krum": byzfl.MultiKrum(f=krum), "caf": byzfl.CAF(f=eighth),
+             "centered clipping": byzfl.CenteredClipping()}
+    nnm = byzfl.NNM(f=eighth)
+    for what, rule in rules.items():
+        yield "byzfl", what, lambda rule=rule: rule(x)
+    yield "byzfl", "nnm+median", lambda: rules["median"](nnm(x))
+    yield "byzfl", "nnm+krum", lambda: rules["krum"](nnm(x))
 
 
 def main():
     n, d, limit, *only = sys.argv[1:]
     for library, what, call in tasks(make_rows(int(n), int(d))):
+        if call is None:
+            print(json.dumps({"library": library, "what": None, "ms": None}))
+            continue
         if only and what not in only:
             continue
         start, best = time.process_time(), float("inf")

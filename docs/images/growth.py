@@ -28,7 +28,7 @@ def read(paths):
             name, n, d, ms = (row.get(key) for key in ("name", "n", "d", "ms"))
             if name not in [rule[0] for rule in RULES]:
                 continue
-            if row["section"] == "growth" and n * d > ENTRIES // 2:
+            if row["section"] == "growth" and ENTRIES // 2 < n * d <= ENTRIES:
                 x, y = n, ms * 1e6 / (n * d)
             elif row["section"] == "lengths":
                 x, y = d, ms

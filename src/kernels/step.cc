@@ -73,11 +73,15 @@ class Pass {
 
   // Whole blocks.
   HWY_INLINE void Body(const Run<T>& run) {
+#if HWY_TARGET == HWY_SCALAR
+    OneByOne(run);  // no processor of today runs this for its speed
+#else
     if (mode_.cold || run.decays()) return Groups<Shape::any>(run);
     if constexpr (kWrites) {
       if (run.steps()) return Groups<Shape::with_w>(run);
     }
     Groups<Shape::alone>(run);
+#endif
   }
 
   template <Shape kShape>

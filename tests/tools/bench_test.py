@@ -74,6 +74,24 @@ class Ratios(unittest.TestCase):
     def test_a_busy_moment(self):
         self.assertEqual(self.check(0.5, 0.6, 0.91), 0)
 
+    def test_versions_of_peers_do_not_matter(self):
+        row = {"what": "stable pdf", "peer": "463 us (scipy 1.10.1)"}
+        self.assertEqual(self.run_module.key_of(row), "stable pdf / scipy")
+
+    def test_what_has_no_floor_fails(self):
+        self.floors["ratios"] = {}
+        self.assertEqual(self.check(0.91), 1)
+
+    def test_a_peer_that_could_not_be_had_is_no_failure(self):
+        missing = {**load("measure").could_not_be_had("rules", "byzfl"), "section": "growth"}
+        self.assertEqual(self.run_module.check([missing], {}, self.floors), 0)
+
+    def test_every_row_of_the_quick_benchmark_has_a_floor(self):
+        kept = json.loads((BENCH / "floors.json").read_text(encoding="utf-8"))["ratios"]
+        for start in ("vclip robust, 20 M floats / ", "median, 5 x 1 M floats / ", "estimate vclip, 0.1 GB of CSV / ", "krum, 64 x 65536 floats / ",
+                      "stable pdf, alpha 1.5, beta 0.5 / ", "torch vclip, 20 M floats in 1 tensor / "):
+            self.assertTrue(any(key.startswith(start) for key in kept), start)
+
 
 class Table(unittest.TestCase):
     MACHINE = {"date": "2026-01-01", "cpu": "a processor", "cores": 2, "simd": "AVX2", "compiler": "GCC"}
@@ -93,6 +111,11 @@ class Table(unittest.TestCase):
         for power in (1, 2):
             self.assertAlmostEqual(self.table.exponents(self.rows(power))[0]["exponent"], power, places=9)
         self.assertEqual(self.table.exponents(self.rows(1)[:2]), [])  # two sizes make no law
+
+    def test_a_peer_that_could_not_be_had(self):
+        row = {"section": "online", "what": "rules", "ours": "", "peer": "could not be had (byzfl)", "ratio": None, "target": None}
+        self.table.write({"machine": self.MACHINE, "results": [row]}, self.document)
+        self.assertIn("| rules |  | could not be had (byzfl) |  |  |", self.document.read_text())
 
     def test_tables_go_between_the_markers(self):
         data = {"machine": self.MACHINE, "results": self.rows(1) + [{**self.rows(1)[0], "section": "stable"}]}
