@@ -56,26 +56,74 @@ def in_ms(seconds):
     return f"{1e3 * seconds:.3g}"
 
 
+def cell(row, text):
+    """Bold where the aim is missed."""
+    return f"**{text}**" if row["target"] is not None and row["ratio"] < row["target"] else text
+
+
+def rows_table(rows):
+    lines = ["| what | ours | peer | ratio | aim |", "| --- | --- | --- | --- | --- |"]
+    for r in rows:
+        aim = "" if r["target"] is None else f"{r['target']:.2f}"
+        lines.append(f"| {r['what']} | {r['ours']} | {r['peer']} | {cell(r, ratio_text(r))} | {aim} |")
+    return lines
+
+
+def shapes_tables(rows):
+    """Rules against their limits, a line for every number of rows and their length: how many times the peer's time a rule takes. Then
+    other libraries: how many times as long they take."""
+    own, others, missing = {}, {}, []
+    for r in rows:
+        if r["ratio"] is None:
+            missing.append(r["peer"].split("(")[-1].rstrip(")"))
+            continue
+        peer = r["peer"].split("(")[-1].rstrip(")")
+        library = peer.split()[0] in ("numpy", "torch", "byzfl")
+        where = (r["n"], r["d"], " in the cache" in r["what"])
+        text = f"{100 * r['ratio']:.0f} %" if r["name"] == "Gram matrix" else f"{r['ratio']:.1f}" if library or peer == "one" else f"{1 / r['ratio']:.2f}"
+        table = others if library else own
+        column = f"{r['name']}, {peer}" if library or r["name"] == "mean" else r["name"]
+        if "minima and maxima" not in peer:
+            table.setdefault(column, {})[where] = cell(r, text)
+    lines = []
+    for table, title in ((own, ""), (others, "Other libraries, in multiples of our time:")):
+        if table:
+            shapes = sorted({where for values in table.values() for where in values}, key=lambda w: (w[2], w[0] * w[1] > 1 << 22, w))
+            lines += [title, ""] if title else []
+            lines += ["| rows x length | " + " | ".join(table) + " |", "| --- |" + " --- |" * len(table)]
+            for n, d, cached in shapes:
+                cells = [values.get((n, d, cached), "") for values in table.values()]
+                lines.append(f"| {n} x {d}{', in the cache' if cached else ''} | " + " | ".join(cells) + " |")
+            lines.append("")
+    if missing:
+        lines.append(f"Could not be had: {', '.join(sorted(set(missing)))}.")
+    return lines
+
+
+def growth_table(rows):
+    """Milliseconds against size."""
+    grown = exponents(rows)
+    if not grown:
+        return []
+    sizes = sorted({int(n) for g in grown for n in g["seconds"]})
+    lines = ["", "Milliseconds against size, and the exponent of its power law:", "",
+             "| operation | " + " | ".join(f"{n:.0e}".replace("e+0", "e") for n in sizes) + " | exponent |",
+             "| --- |" + " --- |" * (len(sizes) + 1)]
+    for g in grown:
+        cells = [in_ms(g["seconds"][str(n)]) if str(n) in g["seconds"] else "" for n in sizes]
+        lines.append(f"| {g['operation']} | " + " | ".join(cells) + f" | {g['exponent']:.2f} |")
+    return lines
+
+
 def section_text(name, data):
     """The block of one section, in Markdown."""
-    m = data["machine"]
-    lines = [f"`./dev bench {name}`, {m['date']}: {m['cpu']}, {m['cores']} cores, {m['simd']}, {m['compiler']}.", "",
-             "| what | ours | peer | ratio | aim |", "| --- | --- | --- | --- | --- |"]
-    for r in data["results"]:
-        if r["section"] == name:
-            aim = "" if r["target"] is None else f"{r['target']:.2f}"
-            missed = r["target"] is not None and r["ratio"] < r["target"]
-            lines.append(f"| {r['what']} | {r['ours']} | {r['peer']} | {f'**{ratio_text(r)}**' if missed else ratio_text(r)} | {aim} |")
-    grown = exponents([r for r in data["results"] if r["section"] == name])
-    if grown:
-        sizes = sorted({int(n) for g in grown for n in g["seconds"]})
-        lines += ["", "Milliseconds against size, and the exponent of its power law:", "",
-                  "| operation | " + " | ".join(f"{n:.0e}".replace("e+0", "e") for n in sizes) + " | exponent |",
-                  "| --- |" + " --- |" * (len(sizes) + 1)]
-        for g in grown:
-            cells = [in_ms(g["seconds"][str(n)]) if str(n) in g["seconds"] else "" for n in sizes]
-            lines.append(f"| {g['operation']} | " + " | ".join(cells) + f" | {g['exponent']:.2f} |")
-    return "\n".join(lines) + "\n"
+    m, rows = data["machine"], [r for r in data["results"] if r["section"] == name]
+    lines = [f"`./dev bench {name}`, {m['date']}: {m['cpu']}, {m['cores']} cores, {m['simd']}, {m['compiler']}.", ""]
+    if name == "growth":
+        lines += shapes_tables(rows)
+    elif name != "lengths":  # there the growth is all
+        lines += rows_table(rows)
+    return "\n".join(lines + growth_table(rows)).rstrip() + "\n"
 
 
 def ratio_text(row):

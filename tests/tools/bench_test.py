@@ -112,6 +112,19 @@ class Table(unittest.TestCase):
             self.assertAlmostEqual(self.table.exponents(self.rows(power))[0]["exponent"], power, places=9)
         self.assertEqual(self.table.exponents(self.rows(1)[:2]), [])  # two sizes make no law
 
+    def test_rules_are_a_line_for_every_shape(self):
+        def row(name, n, peer, ratio, target):
+            return {"section": "growth", "what": f"{name}, {n} x 8 floats", "ours": "1 ms", "peer": f"1 ms ({peer})", "ratio": ratio,
+                    "target": target, "n": n, "d": 8, "name": name}
+
+        self.document.write_text("<!-- bench: growth -->\n<!-- end of bench -->\n")
+        self.table.write({"machine": self.MACHINE, "results": [
+            row("median", 4, "adding up", 0.5, 0.6), row("Gram matrix", 4, "fused", 0.5, 0.5), row("median", 4, "byzfl", 20, 1),
+            row("median", 9, "adding up", 0.8, 0.6)]}, self.document)
+        text = self.document.read_text()
+        self.assertIn("| rows x length | median | Gram matrix |\n| --- | --- | --- |\n| 4 x 8 | **2.00** | 50 % |\n| 9 x 8 | 1.25 |  |\n", text)
+        self.assertIn("| rows x length | median, byzfl |\n| --- | --- |\n| 4 x 8 | 20.0 |\n", text)
+
     def test_a_peer_that_could_not_be_had(self):
         row = {"section": "online", "what": "rules", "ours": "", "peer": "could not be had (byzfl)", "ratio": None, "target": None}
         self.table.write({"machine": self.MACHINE, "results": [row]}, self.document)
