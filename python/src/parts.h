@@ -103,7 +103,7 @@ template <class Made>
 void check_center(const Rule& rule, const py::object& center);
 
 // How an estimate was reached.
-[[nodiscard]] py::dict dict_of(const SampleInfo& info);
+[[nodiscard]] py::dict info_dict(const SampleInfo& info);
 
 // What a step saw: (increment_norm, effective_beta, clipped_share, non_finite, tau, size).
 [[nodiscard]] py::tuple tuple_of(const StepInfo& info);

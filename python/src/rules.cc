@@ -40,7 +40,7 @@ py::object run(const Rule& rule, const Rows<T>& rows, const Call& call) {
     info = aggregate(rule, rows, result, options);
   }
   if (!call.with_info) return out;
-  return py::make_tuple(out, dict_of(info));
+  return py::make_tuple(out, info_dict(info));
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ void check_center(const Rule& rule, const py::object& center) {
         describe(rule)));
 }
 
-py::dict dict_of(const SampleInfo& info) {
+py::dict info_dict(const SampleInfo& info) {
   py::dict dict;
   dict["iterations"] = info.iterations;
   dict["objective"] = info.objective;

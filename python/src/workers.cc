@@ -128,7 +128,7 @@ py::dict run(Workers& workers, const Rule& rule, const py::array& mine, py::arra
     options.pool = shared.pool();
     info = dist::aggregate<T>(workers, rule, from, to, options);
   }
-  py::dict dict = dict_of(info);
+  py::dict dict = info_dict(info);
   py::list rows;
   for (const dist::WorkerReport& report : reports) rows.append(worker_dict(report));
   if (call.report) dict["workers"] = rows;
