@@ -100,7 +100,7 @@ void see_the_workers() {
                     result);
   expect(result[0] == 2, "a rule of two parts");
   expect(describe(WorkerMethod(Ef21{})).starts_with("ef21"), "a worker's method");
-  expect(find_schedule("constant").make({}).at(3, 10) == 1, "a schedule");
+  expect(value_at(find_schedule("constant").make({}), 3, 10) == 1, "a schedule");
 
   const auto group = dist::make_threads(1);
   dist::aggregate<double>(*group[0], Rule(Mean{}), std::span(honest).first(1), std::span(result));
