@@ -16,7 +16,7 @@ import sys
 
 # Of GCC's precompiled headers, which clang cannot read, and of the one source that a command is about.
 NOT_OURS = re.compile(r" (-Winvalid-pch|-fpch-preprocess|-fno-tree-loop-if-convert|-Wshadow=local|-Wno-subobject-linkage|"
-                      r"-include \S*cmake_pch\.hxx|-o \S+|-c \S+|-M[DTF]\b( \S+\.(o|d))?)(?= |$)")
+                      r"--param ggc-\S+|-include \S*cmake_pch\.hxx|-o \S+|-c \S+|-M[DTF]\b( \S+\.(o|d))?)(?= |$)")
 # Headers are those of the sources, or, where several are put together, the sources themselves.
 OURS = "--header-filter=/(include/medgrad|src|apps)/.*"
 

@@ -148,6 +148,7 @@ void set_errors(Efficiency& e, const std::vector<Component>& components, bool ar
   const double shrink = count / static_cast<double>(e.compared);
   const std::size_t rounds = std::clamp<std::size_t>(400000 / size, 200, 4000);
   std::vector<Controls> controls;
+  controls.reserve(components.size());
   for (const Component& c : components) controls.emplace_back(c.part.z);
   const std::size_t used = std::min(components.size(), rounds);
   Draws draws;

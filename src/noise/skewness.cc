@@ -121,7 +121,7 @@ double Leaning::Sum::score() const {
 }
 
 Lean Leaning::add(const Part& part) {
-  const Lean lean = lean_of(part.z, 0);
+  Lean lean = lean_of(part.z, 0);
   const bool leans = std::fabs(lean.score()) > kSkewAt;
   const Part kept = leans ? without_outliers(part) : Part{};
   const bool same = !leans || kept.z.size() == part.z.size();
