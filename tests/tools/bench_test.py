@@ -86,6 +86,12 @@ class Ratios(unittest.TestCase):
         missing = {**load("measure").could_not_be_had("rules", "byzfl"), "section": "growth"}
         self.assertEqual(self.run_module.check([missing], {}, self.floors), 0)
 
+    def test_every_row_of_the_quick_benchmark_has_a_floor(self):
+        kept = json.loads((BENCH / "floors.json").read_text(encoding="utf-8"))["ratios"]
+        for start in ("vclip robust, 20 M floats / ", "median, 5 x 1 M floats / ", "estimate vclip, 0.098 GB of CSV / ", "krum, 64 x 65536 floats / ",
+                      "stable pdf, alpha 1.5, beta 0.5 / ", "torch vclip, 20 M floats in 1 tensor / "):
+            self.assertTrue(any(key.startswith(start) for key in kept), start)
+
 
 class Table(unittest.TestCase):
     MACHINE = {"date": "2026-01-01", "cpu": "a processor", "cores": 2, "simd": "AVX2", "compiler": "GCC"}
