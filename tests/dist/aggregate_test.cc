@@ -229,6 +229,34 @@ TEST(Dist, BlamesTheLiar) {
   }
 }
 
+// An entry is missing in the columns of one rank only: all of them have to notice.
+TEST(Dist, SaysOfRowsWhatOneProcessSays) {
+  auto x = vectors<float>(4, 40000, 6, false);
+  x[1][3] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> all;
+  for (const auto& row : x) all.insert(all.end(), row.begin(), row.end());
+  for (const char* const text : {"geometric-median", "huber-location", "clipped-mean"}) {
+    SCOPED_TRACE(text);
+    std::vector<float> want(40000);
+    std::vector<RowReport> rows;
+    (void)aggregate<float>(make_rule(text), Rows<float>(all, 4, 40000), want,
+                           {.non_finite = NonFinite::robust, .report = &rows});
+    (void)in_threads(4, [&](Communicator& group) -> std::string {
+      std::vector<float> out(40000);
+      std::vector<dist::WorkerReport> report;
+      (void)dist::aggregate<float>(group, make_rule(text),
+                                   x[static_cast<std::size_t>(group.rank())], out,
+                                   {.non_finite = NonFinite::robust, .report = &report});
+      for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(report[i].row.distance, rows[i].distance);
+        EXPECT_EQ(report[i].row.weight, rows[i].weight);
+        EXPECT_EQ(report[i].row.nan, i == 1 ? 1u : 0u);
+      }
+      return {};
+    });
+  }
+}
+
 TEST(Dist, LosesWhoIsGoneOrLate) {
   // Rank 1 leaves; the others are told.
   for (const bool stays : {false, true}) {

@@ -49,27 +49,30 @@ std::vector<double> largest_entries(const Input<T>& input, const T* centre, cons
 
 namespace {
 
+// Squares of the norms into `scaled`, and what was seen under way.
 template <Real T>
-std::vector<double> squared_norms(const Input<T>& input, const T* centre, const T* fill,
-                                  const Scales& scales, Count& seen) {
-  const std::size_t n = input.n, chunks = chunks_of(input).count;
-  std::vector<double> parts(chunks * n);
-  seen = for_each_chunk(input, fill, [&](std::size_t c, auto&& walk) {
+void square_norms(const Input<T>& input, const T* centre, const T* fill, Norms& norms) {
+  const std::size_t n = input.n, each = n + 1, chunks = chunks_of(input).count;
+  std::vector<double> parts(chunks * each);  // the last of a chunk: how many entries are NaN
+  const double* const scales = norms.scales.empty() ? nullptr : norms.scales.data();
+  norms.seen = for_each_chunk(input, fill, [&](std::size_t c, auto&& walk) {
     std::vector<double> lanes(n * kernels::kLanes);
+    double* const sums = parts.data() + c * each;
     walk([&](Block<T>& block, std::size_t begin, std::size_t) {
       kernels::add_squared_distances(block.rows(), n, block.count(),
-                                     centre == nullptr ? nullptr : centre + begin,
-                                     scales.empty() ? nullptr : scales.data(), lanes.data());
+                                     centre == nullptr ? nullptr : centre + begin, scales,
+                                     lanes.data());
+      sums[n] = static_cast<double>(block.seen().nan);
     });
     for (std::size_t i = 0; i < n; ++i)
-      parts[c * n + i] = kernels::sum_lanes(lanes.data() + i * kernels::kLanes);
+      sums[i] = kernels::sum_lanes(lanes.data() + i * kernels::kLanes);
   });
-  share(input, parts.data(), n);
-  std::vector<double> sums(n);
+  share(input, parts.data(), each);
+  norms.scaled.assign(n, 0.0);
   for (std::size_t c = 0; c < chunks; ++c) {
-    for (std::size_t i = 0; i < n; ++i) sums[i] += parts[c * n + i];
+    for (std::size_t i = 0; i < n; ++i) norms.scaled[i] += parts[c * each + i];
+    norms.missing = norms.missing || parts[c * each + n] > 0;
   }
-  return sums;
 }
 
 }  // namespace
@@ -77,10 +80,10 @@ std::vector<double> squared_norms(const Input<T>& input, const T* centre, const 
 template <Real T>
 Norms row_norms(const Input<T>& input, const T* centre, const T* fill) {
   Norms norms;
-  norms.scaled = squared_norms(input, centre, fill, {}, norms.seen);
+  square_norms(input, centre, fill, norms);
   if (!std::all_of(norms.scaled.begin(), norms.scaled.end(), safe_square)) {
     norms.scales = scales_for(largest_entries(input, centre, fill));
-    norms.scaled = squared_norms(input, centre, fill, norms.scales, norms.seen);
+    square_norms(input, centre, fill, norms);
   }
   for (double& norm : norms.scaled) norm = std::sqrt(norm);
   return norms;

@@ -27,7 +27,8 @@ template <Real T>
 struct Norms {
   std::vector<double> scaled;  // |x_i - c|_2 times the scale of the row
   Scales scales;
-  Count seen;
+  Count seen;            // in the columns that are here
+  bool missing = false;  // is any entry NaN, here or elsewhere?
 };
 
 // One pass over the data; three where scales are needed.

@@ -12,15 +12,21 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// |x_i - c| for the rows of the input; missing entries count as those of `fill`, null for the
-// medians of what their columns have.
+// |x_i - c| for the rows of the input.
+struct Distances {
+  std::vector<double> r;
+  bool missing = false;    // is any entry NaN, here or elsewhere?
+  bool all_finite = true;  // of those that are here
+};
+
+// Missing entries count as those of `fill`, null for the medians of what their columns have.
 template <Real T>
-std::vector<double> distances_to(const Input<T>& input, const T* c, const T* fill) {
-  const Norms norms = row_norms(input, c, fill);
-  std::vector<double> r = norms.scaled;
+Distances distances_to(const Input<T>& input, const T* c, const T* fill) {
+  Norms norms = row_norms(input, c, fill);
+  std::vector<double> r = std::move(norms.scaled);
   for (std::size_t i = 0; i < r.size() && !norms.scales.empty(); ++i) r[i] /= norms.scales[i];
   for (double& x : r) x = std::min(x, std::numeric_limits<double>::max());
-  return r;
+  return {std::move(r), norms.missing, norms.seen.nan + norms.seen.inf == 0};
 }
 
 // The rows of the caller that every row of an input is made of.
@@ -145,13 +151,17 @@ std::vector<double> share_by_distance(std::span<const double> weights, std::span
   return share;
 }
 
-// NaN where there is no such thing.
+// NaN where there is no such thing. `known`: the distances to the result, missing entries filled in
+// from it, or null.
 template <Real T, class M>
-std::vector<double> weights_by_row(const M& method, const Input<T>& input, std::span<const T> out) {
+std::vector<double> weights_by_row(const M& method, const Input<T>& input, std::span<const T> out,
+                                   const Distances* known) {
   // As the estimators see it, a missing entry is the median of what its column has.
   const auto by_distance = [&](bool at_row, const auto& phi) {
-    const std::vector<double> r = distances_to(input, out.data(), static_cast<const T*>(nullptr));
-    return share_by_distance(input.weights, r, at_row, phi);
+    if (known != nullptr && !known->missing)
+      return share_by_distance(input.weights, known->r, at_row, phi);
+    const Distances to_result = distances_to(input, out.data(), static_cast<const T*>(nullptr));
+    return share_by_distance(input.weights, to_result.r, at_row, phi);
   };
   // 1/r, without overflow: a row nearer than 1e-300 has all the weight anyway.
   const auto pull = [](double r) { return 1 / std::max(r, 1e-300); };
@@ -162,7 +172,7 @@ std::vector<double> weights_by_row(const M& method, const Input<T>& input, std::
   } else if constexpr (std::is_same_v<M, SampleClippedMean>) {
     const std::vector<T> zero(input.center.empty() ? input.d : 0);
     const T* const centre = input.center.empty() ? zero.data() : input.center.data();
-    std::vector<double> share = distances_to(input, centre, centre);
+    std::vector<double> share = distances_to(input, centre, centre).r;
     for (std::size_t i = 0; i < input.n; ++i)
       share[i] =
           input.weights[i] / input.total * (share[i] > method.clip ? method.clip / share[i] : 1.0);
@@ -193,6 +203,12 @@ std::vector<double> kept_of(std::span<const double> weights, const Members& memb
   return kept;
 }
 
+Members each_by_itself(std::size_t n) {
+  Members members(n);
+  for (std::size_t i = 0; i < n; ++i) members[i] = {i};
+  return members;
+}
+
 Members members_of(const RulePlan& plan, const Members& members) {
   Members made(plan.rows.size());
   for (std::size_t k = 0; k < made.size(); ++k) {
@@ -204,12 +220,12 @@ Members members_of(const RulePlan& plan, const Members& members) {
   return made;
 }
 
-// Weights of the rows of the input, and what is kept of those of the caller.
+// Weights of the rows of the input, and what is kept of those of the caller. `known` as above.
 template <Real T>
 Shares shares_of(const RulePlan& plan, const Input<T>& input, std::span<const T> out,
-                 const Members& members, std::size_t all_rows) {
+                 const Members& members, std::size_t all_rows, const Distances* known) {
   const std::size_t n = input.n;
-  const auto visit = [&](const Input<T>& rows, const Members& parts) {
+  const auto visit = [&](const Input<T>& rows, const Members& parts, const Distances* to_result) {
     return std::visit(
         [&]<class M>(const M& method) -> Shares {
           if constexpr (requires(Column & c) { share_column(method, c); }) {
@@ -218,14 +234,14 @@ Shares shares_of(const RulePlan& plan, const Input<T>& input, std::span<const T>
             if constexpr (std::is_same_v<M, LpMedian>) {
               if (method.p == 1) return share_columns(Median{}, rows, parts, all_rows);
             }
-            std::vector<double> weights = weights_by_row(method, rows, out);
+            std::vector<double> weights = weights_by_row(method, rows, out, to_result);
             std::vector<double> kept = kept_of(weights, parts, all_rows);
             return {std::move(weights), std::move(kept)};
           }
         },
         plan.method);
   };
-  if (!plan.mixed && !plan.done) return visit(input, members);
+  if (!plan.mixed && !plan.done) return visit(input, members, known);
   Shares of_mixed{{1}, {}};
   if (!plan.done) {
     Count seen;
@@ -235,7 +251,8 @@ Shares shares_of(const RulePlan& plan, const Input<T>& input, std::span<const T>
     mixed.pool = input.pool;
     mixed.part = input.part;
     const Members parts = members_of(plan, members);
-    of_mixed = plan.then ? shares_of(*plan.then, mixed, out, parts, all_rows) : visit(mixed, parts);
+    of_mixed = plan.then ? shares_of(*plan.then, mixed, out, parts, all_rows, nullptr)
+                         : visit(mixed, parts, nullptr);
   }
   Shares all{std::vector<double>(n), std::move(of_mixed.kept)};
   for (std::size_t i = 0; i < n; ++i) {
@@ -250,28 +267,26 @@ Shares shares_of(const RulePlan& plan, const Input<T>& input, std::span<const T>
 
 template <Real T>
 Shares row_shares(const RulePlan& plan, const Input<T>& input, std::span<const T> out) {
-  Members members(input.n);
-  for (std::size_t i = 0; i < input.n; ++i) members[i] = {i};
-  return shares_of(plan, input, out, members, input.n);
+  return shares_of(plan, input, out, each_by_itself(input.n), input.n, nullptr);
 }
 
 template <Real T>
 std::vector<RowReport> report_rows(const RulePlan& plan, const Input<T>& input,
                                    std::span<const T> out) {
   const std::size_t n = input.n;
-  const std::vector<double> r = distances_to(input, out.data(), out.data());
-  const Shares shares = row_shares(plan, input, out);
+  const Distances to_result = distances_to(input, out.data(), out.data());
+  const Shares shares = shares_of(plan, input, out, each_by_itself(n), n, &to_result);
   std::vector<RowReport> report(n);
   for (std::size_t i = 0; i < n; ++i) {
     RowReport& one = report[input.order.empty() ? i : input.order[i]];
-    one.distance = r[i];
+    one.distance = to_result.r[i];
     one.weight = shares.weight[i];
     one.kept = shares.kept[i];
     if (!plan.cut.empty()) one.cut = plan.cut[i];
     if (const auto* clipped = std::get_if<SampleClippedMean>(&plan.method);
         clipped != nullptr && !plan.mixed)
       one.cut = shares.weight[i] / (input.weights[i] / input.total);
-    for (std::size_t j = 0; j < input.d; ++j) {
+    for (std::size_t j = 0; j < input.d && !to_result.all_finite; ++j) {
       if (std::isnan(input.rows[i][j])) ++one.nan;
       if (std::isinf(input.rows[i][j])) ++one.inf;
     }
