@@ -163,6 +163,7 @@ def main():
     parser.add_argument("--write", action="store_true", help="put the tables of this run into docs/performance.md")
     parser.add_argument("--rows", type=lambda text: tuple(int(n) for n in text.split(",")),
                         help="numbers of rows for the section growth, as in 4,64,1000 (default: all)")
+    parser.add_argument("--list", action="store_true", help="print the sections that would be measured, and measure nothing")
     parser.add_argument("--out", type=pathlib.Path, help="where the figures go (default: bench.json in the build folder)")
     parser.add_argument("--peers", metavar="PYTHON", help="measure against what this Python has as well: byzfl, PyTorch 2, the newest scipy")
     options = parser.parse_args()
@@ -170,7 +171,11 @@ def main():
     for name in options.section:
         if name not in known:
             parser.error(f"there is no section '{name}'; there are {', '.join(known)}")
-    results = [{**row, "section": name} for name in known if name in (options.section or known) for row in known[name]()]
+    wanted = [name for name in known if name in (options.section or known)]
+    if options.list:
+        print("\n".join(wanted))
+        return 0
+    results = [{**row, "section": name} for name in wanted for row in known[name]()]
 
     print(f"{'what':<52} {'ours':>12} {'peer':>38} {'ratio':>8} {'target':>7}  ok")
     for r in results:
