@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <ctime>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "medgrad/large_vector.h"
+#include "medgrad/sample.h"
 
 namespace medgrad::bench {
 
@@ -48,6 +51,14 @@ void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only);
 // size differs from row to row, and some rows that point elsewhere.
 template <class T>
 LargeVector<T> make_rows(std::size_t n, std::size_t d);
+
+// What is measured of n rows, by its name. Rules are told of as many faults as there are (every
+// eighth row), those that take each column by itself of twice as many.
+std::vector<std::pair<std::string, Rule>> rules_for(std::size_t n);
+
+// For each of them how many bytes it takes beside the rows and the result, at most.
+template <class T>
+void memory_of(std::size_t n, std::size_t d);
 
 // One operation on n rows of length d, twice, and nothing is measured; the second time it is called
 // by medgrad::bench::counted. A step of an online method (kind "step"), a rule ("rule"), or samples

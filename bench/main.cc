@@ -1,6 +1,7 @@
 // medgrad_bench online TYPE PAGES N ROUNDS THREADS TENSORS [ONLY]
 // medgrad_bench sample TYPE METHOD TOLERANCE FILE ROWS COLUMNS ROUNDS OUT
 // medgrad_bench rows TYPE ROWS COLUMNS ROUNDS [ONLY]
+// medgrad_bench memory TYPE ROWS COLUMNS
 // medgrad_bench count TYPE KIND WHAT ROWS COLUMNS
 // medgrad_bench fused double ROUNDS
 // medgrad_bench stable-samples TYPE ALPHA BETA N ROUNDS
@@ -33,6 +34,8 @@ int run(const std::vector<std::string>& a) {
   } else if ((a.size() == 5 || a.size() == 6) && a[0] == "rows") {
     medgrad::bench::rows_of<T>(std::stoul(a[2]), std::stoul(a[3]), std::stoi(a[4]),
                                a.size() == 6 ? a[5] : "");
+  } else if (a.size() == 4 && a[0] == "memory") {
+    medgrad::bench::memory_of<T>(std::stoul(a[2]), std::stoul(a[3]));
   } else if (a.size() == 6 && a[0] == "count") {
     medgrad::bench::count<T>(a[2], a[3], std::stoul(a[4]), std::stoul(a[5]));
   } else if (a.size() == 3 && a[0] == "fused") {

@@ -38,10 +38,6 @@ LargeVector<T> make_rows(std::size_t n, std::size_t d) {
 template LargeVector<float> make_rows(std::size_t, std::size_t);
 template LargeVector<double> make_rows(std::size_t, std::size_t);
 
-namespace {
-
-// What is measured, by its name. Rules are told of as many faults as there are (every eighth row),
-// those that take each column by itself of twice as many.
 std::vector<std::pair<std::string, Rule>> rules_for(std::size_t n) {
   const std::size_t quarter = n / 4,
                     eighth = std::min(std::max<std::size_t>(1, n / 8), (n - 1) / 2);
@@ -62,6 +58,8 @@ std::vector<std::pair<std::string, Rule>> rules_for(std::size_t n) {
           {"nnm+geometric median", Rule({nearest}, GeometricMedian{})},
           {"nnm+median", Rule({nearest}, Median{})}};
 }
+
+namespace {
 
 // Minima and maxima per column of the network for the median of n rows; 0 where there is none.
 template <std::size_t N>

@@ -25,6 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import experiments
 import laws
 import learning
+import memory
 import rules
 import steps
 import table
@@ -97,6 +98,7 @@ def sections(options):
         "sample": lambda: with_folder(samples),
         "growth": growth,
         "lengths": lambda: rules.lengths(binary, options.rounds),
+        "memory": lambda: memory.memory(binary),
         "stable": stable,
         "files": lambda: rows_in_files(1_000_000_000),
         "start": lambda: starting(options.build, 20),
@@ -152,7 +154,7 @@ def check(results, known, floors):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", nargs="*", help="online, sample, growth, lengths, stable, files, start, reproduce, torch, python, workers, language (default: all)")
+    parser.add_argument("section", nargs="*", help="online, sample, growth, lengths, memory, stable, files, start, reproduce, torch, python, workers, language (default: all)")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--rounds", type=int, default=15, help="turns of the online steps")
     parser.add_argument("--n", type=int, default=20_000_000, help="length of the online steps' vectors")
@@ -183,7 +185,7 @@ def main():
         target, ok = (f"{r['target']:.2f}", "yes" if r["ok"] else "NO") if r["target"] else ("", "")
         print(f"{r['what']:<52} {r['ours']:>12} {r['peer']:>38} {table.ratio_text(r):>8} {target:>7}  {ok}")
     data = {"machine": {**table.machine_of(options.build), "numpy": np.__version__}, "results": results,
-            "growth": table.exponents(results)}
+            "growth": table.exponents(results) + table.exponents(results, "bytes")}
     (options.out or options.build / "bench.json").write_text(json.dumps(data, indent=1))
     if options.write:
         written, homeless = table.write(data)

@@ -33,27 +33,23 @@ def machine_of(build):
             "date": time.strftime("%Y-%m-%d", time.gmtime())}
 
 
-def exponents(results):
-    """How the time of each operation grows with its size: the slope of a line through the logarithms, where there are three sizes
-    or more."""
+def exponents(results, unit="seconds"):
+    """How the time of each operation (or its bytes) grows with its size: the slope of a line through the logarithms, where there are
+    three sizes or more."""
     times = {}
     for row in results:
-        if "operation" in row:
-            times.setdefault(row["operation"], {})[row["size"]] = row["seconds"]
+        if "operation" in row and unit in row:
+            times.setdefault((row["operation"], row.get("axis", "size")), {})[row["size"]] = row[unit]
     found = []
-    for operation, points in times.items():
+    for (operation, axis), points in times.items():
         if len(points) < 3:
             continue
         x, y = [math.log(n) for n in points], [math.log(t) for t in points.values()]
         middle = sum(x) / len(x)
         slope = sum((a - middle) * b for a, b in zip(x, y)) / sum((a - middle) ** 2 for a in x)
-        found.append({"operation": operation, "exponent": slope, "from": min(points), "to": max(points),
-                      "seconds": {str(n): t for n, t in sorted(points.items())}})
+        found.append({"operation": operation, "axis": axis, "exponent": slope, "from": min(points), "to": max(points),
+                      unit: {str(n): t for n, t in sorted(points.items())}})
     return found
-
-
-def in_ms(seconds):
-    return f"{1e3 * seconds:.3g}"
 
 
 def cell(row, text):
@@ -100,19 +96,26 @@ def shapes_tables(rows):
     return lines
 
 
-def growth_table(rows):
-    """Milliseconds against size."""
-    grown = exponents(rows)
-    if not grown:
-        return []
-    sizes = sorted({int(n) for g in grown for n in g["seconds"]})
-    lines = ["", "Milliseconds against size, and the exponent of its power law:", "",
-             "| operation | " + " | ".join(f"{n:.0e}".replace("e+0", "e") for n in sizes) + " | exponent |",
-             "| --- |" + " --- |" * (len(sizes) + 1)]
-    for g in grown:
-        cells = [in_ms(g["seconds"][str(n)]) if str(n) in g["seconds"] else "" for n in sizes]
-        lines.append(f"| {g['operation']} | " + " | ".join(cells) + f" | {g['exponent']:.2f} |")
+def growth_tables(rows, unit="seconds"):
+    """Milliseconds against size; or kilobytes."""
+    what, factor = {"seconds": ("Milliseconds", 1e3), "bytes": ("Kilobytes", 1e-3)}[unit]
+    grown = exponents(rows, unit)
+    lines = []
+    for axis in dict.fromkeys(g["axis"] for g in grown):
+        own = [g for g in grown if g["axis"] == axis]
+        sizes = sorted({int(n) for g in own for n in g[unit]})
+        lines += ["", f"{what} against {axis}, and the exponent of its power law:", "",
+                  "| operation | " + " | ".join(str(n) if n <= 1000 else f"{n:.0e}".replace("e+0", "e") for n in sizes) + " | exponent |",
+                  "| --- |" + " --- |" * (len(sizes) + 1)]
+        for g in own:
+            cells = [number(factor * g[unit][str(n)]) if str(n) in g[unit] else "" for n in sizes]
+            lines.append(f"| {g['operation']} | " + " | ".join(cells) + f" | {g['exponent']:.2f} |")
     return lines
+
+
+def number(x):
+    """Three digits, or all of them before the point."""
+    return f"{x:.0f}" if x >= 1000 else f"{x:.3g}"
 
 
 def section_text(name, data):
@@ -121,9 +124,10 @@ def section_text(name, data):
     lines = [f"`./dev bench {name}`, {m['date']}: {m['cpu']}, {m['cores']} cores, {m['simd']}, {m['compiler']}.", ""]
     if name == "growth":
         lines += shapes_tables(rows)
-    elif name != "lengths":  # there the growth is all
+    elif name not in ("lengths", "memory"):  # there the growth is all
         lines += rows_table(rows)
-    return "\n".join(lines + growth_table(rows)).rstrip() + "\n"
+    text = "\n".join(lines + growth_tables(rows) + growth_tables(rows, "bytes"))
+    return text.replace("\n\n\n", "\n\n").rstrip() + "\n"
 
 
 def ratio_text(row):

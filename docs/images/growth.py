@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Draws growth.svg from what the benchmarks measured: time per entry against the number of rows, and time against their length.
+"""Draws growth.svg from what the benchmarks measured: time per entry against the number of rows, time against their length, and memory
+against the number of rows.
 
-    ./dev bench growth lengths
+    ./dev bench growth lengths memory
     /usr/bin/python3 docs/images/growth.py build/bench.json […]
 
 Several files are taken together; the smaller time of a row counts.
@@ -21,11 +22,13 @@ PANEL, HEIGHT, GAP, LEFT, TOP, LEGEND = 330, 300, 74, 58, 34, 190
 
 
 def read(paths):
-    """{(section, name): {x: y}}: nanoseconds per entry by n, milliseconds by d."""
+    """{(section, name): {x: y}}: nanoseconds per entry by n, milliseconds by d, kilobytes by n."""
     curves = {}
     for path in paths:
         for row in json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["results"]:
             name, n, d, ms = (row.get(key) for key in ("name", "n", "d", "ms"))
+            if row["section"] == "memory" and row["axis"] == "the number of rows":
+                curves.setdefault(("memory", row["operation"]), {})[row["size"]] = row["bytes"] / 1000
             if name not in [rule[0] for rule in RULES]:
                 continue
             if row["section"] == "growth" and ENTRIES // 2 < n * d <= ENTRIES:
@@ -59,10 +62,11 @@ def panel(curves, section, left, title, xlabel, ylabel):
         y = place(min(xs), 10**e)[1]
         parts += [f'<line x1="{left}" x2="{left + PANEL}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>',
                   f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{power(e)}</text>']
-    ticks = [4, 16, 64, 256, 1000] if section == "growth" else [10**e for e in range(0, 8)]
+    by_rows = section != "lengths"
+    ticks = [4, 16, 64, 256, 1000] if by_rows else [10**e for e in range(0, 8)]
     for x in (x for x in ticks if min(xs) <= x <= max(xs)):
         at = place(x, 10**y0)[0]
-        label = f"{x}" if section == "growth" else power(round(math.log10(x)))
+        label = f"{x}" if by_rows else power(round(math.log10(x)))
         parts += [f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{TOP + HEIGHT}" stroke="#eeeeee"/>',
                   f'<text x="{at:.1f}" y="{TOP + HEIGHT + 16}" text-anchor="middle">{label}</text>']
     parts.append(f'<text x="{left + PANEL / 2}" y="{TOP + HEIGHT + 34}" text-anchor="middle">{xlabel}</text>')
@@ -76,11 +80,13 @@ def panel(curves, section, left, title, xlabel, ylabel):
 
 def main():
     curves = read(sys.argv[1:])
-    second, width = LEFT + PANEL + GAP, LEFT + 2 * PANEL + GAP + LEGEND
+    second = LEFT + PANEL + GAP
+    third, width = second + PANEL + GAP, LEFT + 3 * PANEL + 2 * GAP + LEGEND
     parts = panel(curves, "growth", LEFT, "4.2 million floats in n rows", "rows", "nanoseconds per entry")
     parts += panel(curves, "lengths", second, "11 rows of d floats", "d", "milliseconds")
+    parts += panel(curves, "memory", third, "what is allocated, 4.2 million floats in n rows", "rows", "kilobytes")
     for i, (name, colour, dashes) in enumerate(RULES):
-        x, y = second + PANEL + 18, TOP + 12 + 22 * i
+        x, y = third + PANEL + 18, TOP + 12 + 22 * i
         dash = f' stroke-dasharray="{dashes}"' if dashes else ""
         parts += [f'<line x1="{x}" x2="{x + 26}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2"{dash}/>',
                   f'<text x="{x + 32}" y="{y + 4}">{name}</text>']
