@@ -37,34 +37,47 @@ double log_likelihood(std::span<const double> z, const StableTable& table) {
   return sum;
 }
 
+// d/d alpha or d/d beta of log f by differences between two laws, inside the ranges, and around
+// this one where there is room: of f, since log f has a singularity where a tail vanishes (alpha =
+// 2, beta = +-1) and f has none. But of log f for numbers that this law has no room for at all: f
+// would grow by powers of ten within the step, and be all that counts.
+std::vector<double> slopes_of(std::span<const double> z, const Shape& law, double Shape::*by,
+                              std::span<const StableTable::Derivatives> at) {
+  const bool alpha = by == &Shape::alpha;
+  const double room = alpha ? 2 - law.alpha : 1 - std::fabs(law.beta);
+  const double step = room > kStep / 10 ? std::min(kStep, room) : kStep;
+  Shape low = law, high = law;
+  low.*by -= step;
+  high.*by += step;
+  low = clamped(low);
+  high = clamped(high);
+  const double width = high.*by - low.*by;
+  const std::vector<double> above = log_densities(z, high), below = log_densities(z, low);
+  std::vector<double> slopes(z.size());
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    const double up = above[i] - at[i].value, down = below[i] - at[i].value;
+    const bool roomy = std::max(up, down) < 1;
+    const double slope = roomy ? std::exp(up) - std::exp(down) : up - down;
+    slopes[i] = std::isfinite(slope) ? slope / width : 0;
+  }
+  return slopes;
+}
+
 Likelihood likelihood_at(std::span<const double> z, const Shape& law, const StableTable& table,
                          const std::array<bool, 4>& fixed) {
   const std::size_t n = z.size();
-  // d/d alpha and d/d beta by differences between two laws each, inside the ranges.
-  std::array<std::vector<double>, 2> slopes;
-  for (std::size_t j = 0; j < 2; ++j) {
-    slopes[j].assign(n, 0);
-    if (fixed[j]) continue;
-    Shape low = law, high = law;
-    (j == 0 ? low.alpha : low.beta) -= kStep;
-    (j == 0 ? high.alpha : high.beta) += kStep;
-    low = clamped(low);
-    high = clamped(high);
-    const double width = j == 0 ? high.alpha - low.alpha : high.beta - low.beta;
-    const std::vector<double> above = log_densities(z, high), below = log_densities(z, low);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double slope = (above[i] - below[i]) / width;
-      slopes[j][i] = std::isfinite(slope) ? slope : 0;
-    }
-  }
+  std::vector<StableTable::Derivatives> at(n);
+  for (std::size_t i = 0; i < n; ++i) at[i] = table.derivatives(z[i]);
+  const std::vector<double> none(n);
+  const std::vector<double> by_alpha = fixed[0] ? none : slopes_of(z, law, &Shape::alpha, at);
+  const std::vector<double> by_beta = fixed[1] ? none : slopes_of(z, law, &Shape::beta, at);
   const double scale = std::exp(law.log_scale);
   Likelihood result;
   for (std::size_t i = 0; i < n; ++i) {
-    const StableTable::Derivatives d = table.derivatives(z[i]);
-    result.value += d.value;
-    const double slope = d.first * scale, y = (z[i] - law.location) / scale;
-    const Score s = {slopes[0][i], slopes[1][i], fixed[2] ? 0 : -1 - y * slope,
-                     fixed[3] ? 0 : -d.first};
+    result.value += at[i].value;
+    const double slope = at[i].first * scale, y = (z[i] - law.location) / scale;
+    const Score s = {by_alpha[i], by_beta[i], fixed[2] ? 0 : -1 - y * slope,
+                     fixed[3] ? 0 : -at[i].first};
     for (std::size_t a = 0; a < 4; ++a) {
       result.score[a] += s[a];
       for (std::size_t b = 0; b < 4; ++b) result.information[a][b] += s[a] * s[b];
@@ -98,18 +111,29 @@ Information inverse_information(const Information& information, const std::array
   return inverse;
 }
 
+namespace {
+
+// Where a tail has vanished (alpha = 2, beta = +-1), one number in it is all that the scores see,
+// and the way back is long: a law with some of both tails, where that is likelier.
+Shape inside(std::span<const double> z, const Shape& start, const std::array<bool, 4>& fixed) {
+  constexpr double kAlpha = 1.99, kBeta = 0.95;
+  Shape other = start;
+  if (!fixed[0]) other.alpha = std::min(start.alpha, kAlpha);
+  if (!fixed[1]) other.beta = std::clamp(start.beta, -kBeta, kBeta);
+  if (other.alpha == start.alpha && other.beta == start.beta) return start;
+  const double value = log_likelihood(z, table_of(start));
+  return log_likelihood(z, table_of(other)) > value || !std::isfinite(value) ? other : start;
+}
+
+}  // namespace
+
 // Newton's method with the sum of score score' for the Hessian (Berndt, Hall, Hall, Hausman 1974):
 // their difference is of the order 1/sqrt(n), and each round makes the error that much smaller.
 LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
                                   const std::array<bool, 4>& fixed, double enough) {
   LikelihoodFit fit;
-  fit.law = clamped(start);
+  fit.law = inside(z, clamped(start), fixed);
   fit.at = likelihood(z, fit.law, fixed);
-  // With beta = +-1 and alpha < 1 some of the numbers may lie outside the support.
-  if (!std::isfinite(fit.at.value) && !fixed[1]) {
-    fit.law.beta *= 0.95;
-    fit.at = likelihood(z, fit.law, fixed);
-  }
   for (fit.rounds = 0; fit.rounds < 60; ++fit.rounds) {
     const Score& g = fit.at.score;
     const bool gaussian = fit.law.alpha >= kGaussian;

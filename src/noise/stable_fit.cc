@@ -36,14 +36,41 @@ Shape slope_of(const LikelihoodFit& best, std::size_t i) {
           column[3] / column[i]};
 }
 
-// Where the loss of likelihood is that of 1.96 standard errors. Its square root is nearly straight:
-// chords through the two nearest points, kept between what is inside and what is outside.
+// A way from the best value of alpha or beta to an end of its range, in a coordinate in which the
+// square root of the loss of likelihood is nearly straight: beta itself, and the root of 2 - alpha,
+// since what lies far out comes in numbers that are Poisson's, with a mean in proportion to it.
+class Way {
+ public:
+  Way(std::size_t i, double start, double last)
+      : by_alpha_(i == 0), start_(coordinate(start)), last_(last), end_(coordinate(last)) {}
+  [[nodiscard]] double length() const { return std::fabs(end_ - start_); }
+  [[nodiscard]] double at(double way) const {
+    if (way >= length()) return last_;
+    const double c = start_ + (end_ > start_ ? way : -way);
+    return by_alpha_ ? 2 - c * c : c;
+  }
+  // How far a step of the parameter leads.
+  [[nodiscard]] double of_step(double step) const {
+    if (!by_alpha_) return step;
+    const double square = start_ * start_ + (end_ > start_ ? step : -step);
+    return std::fabs(std::sqrt(std::max(square, start_ * start_ / 16)) - start_);
+  }
+
+ private:
+  [[nodiscard]] double coordinate(double x) const { return by_alpha_ ? std::sqrt(2 - x) : x; }
+  bool by_alpha_;
+  double start_, last_, end_;
+};
+
+// Where the loss of likelihood is that of 1.96 standard errors: by chords, kept between what is
+// inside and what is outside.
 double profile_end(std::span<const double> z, const LikelihoodFit& best, std::size_t i,
                    double width, double last) {
   constexpr double kEnough = 1e-3;  // of the likelihood, where 1.92 is looked for
   constexpr int kMost = 25;
   Shape from = best.law;
-  const double start = parameter(from, i), way = last > start ? 1 : -1;
+  const double start = parameter(from, i);
+  const Way way(i, start, last);
   // How the other parameters follow, in units of the way: at first by the information, then as they
   // did.
   Shape follow = slope_of(best, i);
@@ -62,32 +89,38 @@ double profile_end(std::span<const double> z, const LikelihoodFit& best, std::si
     }
     return std::sqrt(std::max(2 * (best.at.value - fit.at.value), 0.0)) - noise::kZ95;
   };
-  double inside = 0, at_inside = -noise::kZ95;  // ways from the start
-  double outside = std::fabs(last - start), at_outside = 0;
+  double inside = 0, at_inside = -noise::kZ95;
+  double outside = way.length(), at_outside = 0;
   bool bracketed = false;
-  double way_out = std::min(width, outside);
+  int same = 0;  // how often one side has been what moved: the other one weighs half of it then
+  double next = std::min(way.of_step(width), outside);
   for (int round = 0; round < kMost; ++round) {
-    const double value = root_of_loss(start + way * way_out);
-    if (std::fabs(value) < 0.01) return start + way * way_out;
+    const double value = root_of_loss(way.at(next));
+    if (std::fabs(value) < 0.01) break;
     if (value > 0) {
-      outside = way_out;
+      same = std::max(same, 0) + 1;
+      outside = next;
       at_outside = value;
       bracketed = true;
+      if (same > 1) at_inside /= 2;
     } else {
-      if (way_out >= outside) return last;
-      inside = way_out;
+      if (next >= outside) return last;
+      same = std::min(same, 0) - 1;
+      inside = next;
       at_inside = value;
+      if (same < -1) at_outside /= 2;
     }
-    const double slope = (bracketed ? at_outside - at_inside : at_inside + noise::kZ95) /
-                         (bracketed ? outside - inside : inside);
-    const double next = slope > 0 ? inside - at_inside / slope : 2 * way_out;
-    // Not too far at once, and never back to what is known.
-    way_out = bracketed ? std::clamp(next, inside + 0.05 * (outside - inside),
-                                     outside - 0.05 * (outside - inside))
-                        : std::min({std::max(next, 1.05 * inside), 4 * inside, outside});
-    if (bracketed && outside - inside < 1e-3 * width) break;
+    if (bracketed) {
+      const double part = at_inside / (at_inside - at_outside);
+      next = inside + std::clamp(std::isfinite(part) ? part : 0.5, 0.02, 0.98) * (outside - inside);
+      if (outside - inside < 1e-3 * way.of_step(width)) break;
+    } else {
+      const double slope = (value + noise::kZ95) / inside;  // from where nothing is lost
+      next = slope > 0 ? inside - value / slope : 2 * inside;
+      next = std::min({std::max(next, 1.05 * inside), 4 * inside, outside});
+    }
   }
-  return start + way * way_out;
+  return way.at(next);
 }
 
 // How far beta can go from its end before the profile has lost as much as by 1.96 standard errors:

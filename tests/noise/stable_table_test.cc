@@ -171,6 +171,17 @@ TEST(StableFit, IntervalsOfBetaAtItsEnd) {
       covered += fit.beta.contains(0.9) ? 1 : 0;
       clamped += fit.parameters.beta == 1 ? 1 : 0;
       EXPECT_LT(fit.beta.low, fit.beta.high) << name(method) << ' ' << seed;
+      if (method != FitMethod::likelihood) continue;
+      // A number in the light tail does not keep it from the maximum.
+      const auto likelihood = [&](double beta) {
+        const StableTable table(
+            {fit.parameters.alpha, beta, fit.parameters.scale, fit.parameters.location});
+        double sum = 0;
+        for (const double v : x) sum += table.log_pdf(v);
+        return sum;
+      };
+      for (const double beta : {0.8, 0.95})
+        EXPECT_GE(likelihood(fit.parameters.beta) + 1e-3, likelihood(beta)) << seed;
     }
     EXPECT_GE(covered, 9) << name(method);
     EXPECT_GE(clamped, 1) << name(method);

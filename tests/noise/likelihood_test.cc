@@ -1,0 +1,72 @@
+// The likelihood of stable laws next to the Gaussian one, where a tail is about to vanish.
+#include "noise/likelihood.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "medgrad/stable_fit.h"
+#include "medgrad/stable_score.h"
+#include "noise/laws.h"
+
+namespace medgrad {
+namespace {
+
+// Scores by extrapolation (stable_score.h), with numbers far out, where log f bends by hundreds
+// within a thousandth of alpha.
+TEST(Likelihood, ScoresHoldWhereATailVanishes) {
+  const std::vector<double> body = {-5, -2, -0.5, 0, 0.3, 1, 3}, far = {-40, -9, 6, 12, 60};
+  const std::pair<double, double> shapes[] = {{1.99, 0.9995}, {1.999, -0.5}, {1.9998, 0.3}};
+  for (const auto& [alpha, beta] : shapes) {
+    const StableScore score({alpha, beta});
+    for (const std::vector<double>& x : {body, far}) {
+      const noise::Likelihood found = noise::likelihood(x, {alpha, beta, 0, 0});
+      StableScores exact;
+      for (const double v : x) {
+        const StableScores one = score(v);
+        exact.alpha += one.alpha;
+        exact.beta += one.beta;
+      }
+      EXPECT_NEAR(found.score[0], exact.alpha, 1e-3 * std::fabs(exact.alpha)) << alpha;
+      EXPECT_NEAR(found.score[1], exact.beta, 1e-3 * std::fabs(exact.beta)) << alpha;
+    }
+  }
+}
+
+// Wilks: at the ends of an interval of alpha twice the loss of likelihood is 1.96^2, whatever the
+// other parameters are, unless the end is 2.
+TEST(Likelihood, ProfileEndsWhereItSaysItDoes) {
+  constexpr double kLoss = 1.96 * 1.96;
+  const std::pair<double, double> shapes[] = {{1.97, 0.3}, {1.999, 0}, {2, 0}};
+  for (const auto& [alpha, beta] : shapes) {
+    laws::Random r(12);
+    std::vector<double> x(1000);
+    for (double& v : x) v = laws::stable(r, alpha, beta);
+    const StableFit fit = fit_stable(x, {});
+    const StableParameters& p = fit.parameters;
+    ASSERT_GT(p.alpha, 1.95);
+    const auto profile = [&](double at) {
+      double best = -std::numeric_limits<double>::infinity();
+      for (const double start : {-0.7, 0.7}) {
+        const noise::Shape from{at, start, std::log(p.scale), p.location};
+        const auto found = noise::maximise_likelihood(x, from, {true, false, false, false}, 1e-4);
+        best = std::max(best, found.at.value);
+      }
+      return best;
+    };
+    const double top = profile(p.alpha);
+    EXPECT_NEAR(2 * (top - profile(fit.alpha.low)), kLoss, 0.1) << alpha;
+    const double above = 2 * (top - profile(fit.alpha.high));
+    if (fit.alpha.high < 2) {
+      EXPECT_NEAR(above, kLoss, 0.1) << alpha;
+    } else {
+      EXPECT_LT(above, kLoss + 0.1) << alpha;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace medgrad
