@@ -39,8 +39,10 @@ bool column_by_column(const Rule& rule) {
   return estimators::by_component(rule.method) && !estimators::needs_gram(rule);
 }
 
-// Does the rule begin with inner products around the componentwise medians?
-bool begins_with_products(const Rule& rule) {
+// Does the rule, for n rows of length d, begin with inner products around the componentwise
+// medians?
+bool begins_with_products(const Rule& rule, std::size_t n, std::size_t d) {
+  if (estimators::clips_directly(rule, n, d)) return false;
   if (estimators::needs_gram(rule)) return true;
   return rule.before.empty() && (std::holds_alternative<GeometricMedian>(rule.method) ||
                                  std::holds_alternative<HuberLocation>(rule.method));
@@ -234,7 +236,7 @@ class Round {
     Flow<T> flow(group_, deal, mine_, out_);
     estimators::KnownProducts known{.origin = estimators::needs_gram(rule_) &&
                                               estimators::needs_origin(rule_)};
-    const bool summed = begins_with_products(rule_);
+    const bool summed = begins_with_products(rule_, workers(), mine_.size());
     const Room<T> rows = receive(deal, flow, watch, announced, summed ? &known : nullptr);
     const std::size_t d = deal.columns_of(me());
     const std::vector<T> center = center_here(deal);

@@ -1,8 +1,6 @@
 #include "kernels/gram.h"
 
 #include <algorithm>
-#include <cmath>
-#include <type_traits>
 #include <utility>
 
 #include "kernels/simd.h"
@@ -11,27 +9,12 @@
 #define HWY_TARGET_INCLUDE "kernels/gram.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/double-inl.h"
+#include "kernels/difference-inl.h"
 #include "kernels/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// (x - c) s. Scales below one come first, as they are there because the difference may overflow;
-// those above one come last, as c itself may be large.
-enum class Scaling { kNone, kFirst, kLast };
-inline Scaling ScalingBy(const double* scales, std::size_t i) {
-  return scales == nullptr ? Scaling::kNone : scales[i] < 1 ? Scaling::kFirst : Scaling::kLast;
-}
-
-template <class D, class T, class V = hn::Vec<D>>
-HWY_INLINE V Difference(D d, const T* x, const T* c, Scaling scaling, V scale) {
-  V a = LoadAsDouble(d, x), b = c == nullptr ? hn::Zero(d) : LoadAsDouble(d, c);
-  if (scaling == Scaling::kNone) return hn::Sub(a, b);
-  if (scaling == Scaling::kLast) return hn::Mul(hn::Sub(a, b), scale);
-  return hn::Sub(hn::Mul(a, scale), hn::Mul(b, scale));
-}
 
 template <class T>
 void CentredRow(const T* x, std::size_t count, const T* centre, Scaling scaling, double scale,
@@ -227,119 +210,6 @@ void SumGram(const double* tile, std::size_t n, std::size_t width, double* sums)
   }
 }
 
-// Loads c as double, 0 where there is none.
-template <class D, class T>
-HWY_INLINE hn::Vec<D> LoadCentre(D d, const T* c, std::size_t j) {
-  return c == nullptr ? hn::Zero(d) : LoadAsDouble(d, c + j);
-}
-
-// Squared distances of kRows rows without scales, over whole blocks of kLanes columns. Several rows
-// at once, for independent additions and one reading of the centre.
-template <std::size_t kRows, class T>
-void AddSquaredRows(const T* const* rows, std::size_t count, const T* HWY_RESTRICT centre,
-                    double* HWY_RESTRICT lanes) {
-  const hn::CappedTag<double, kLanes> d;
-  const std::size_t N = hn::Lanes(d);
-  for (std::size_t part = 0; part < kLanes; part += N) {
-    hn::Vec<decltype(d)> sum[kRows];
-    for (std::size_t i = 0; i < kRows; ++i) sum[i] = hn::LoadU(d, lanes + i * kLanes + part);
-    for (std::size_t block = 0; block + kLanes <= count; block += kLanes) {
-      const auto c = LoadCentre(d, centre, block + part);
-      for (std::size_t i = 0; i < kRows; ++i) {
-        const auto v = hn::Sub(LoadAsDouble(d, rows[i] + block + part), c);
-        sum[i] = MulAdd(d, v, v, sum[i]);
-      }
-    }
-    for (std::size_t i = 0; i < kRows; ++i) hn::StoreU(sum[i], d, lanes + i * kLanes + part);
-  }
-}
-
-// The columns from `begin` on of one row, one by one.
-template <class T>
-void AddSquaredRest(const T* x, std::size_t begin, std::size_t count, const T* centre,
-                    Scaling scaling, double scale, double* lanes) {
-  const hn::CappedTag<double, 1> one;
-  for (std::size_t j = begin; j < count; ++j) {
-    const auto v = Difference(one, x + j, centre == nullptr ? nullptr : centre + j, scaling,
-                              hn::Set(one, scale));
-    lanes[j % kLanes] = std::fma(hn::GetLane(v), hn::GetLane(v), lanes[j % kLanes]);
-  }
-}
-
-template <class T>
-void AddSquaredDistances(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
-                         const double* scales, double* lanes) {
-  if (scales != nullptr) {  // rare
-    for (std::size_t i = 0; i < n; ++i)
-      AddSquaredRest(rows[i], 0, count, centre, ScalingBy(scales, i), scales[i],
-                     lanes + i * kLanes);
-    return;
-  }
-  std::size_t i = 0;
-  for (; i + 4 <= n; i += 4) AddSquaredRows<4>(rows + i, count, centre, lanes + i * kLanes);
-  if (n - i == 3) AddSquaredRows<3>(rows + i, count, centre, lanes + i * kLanes);
-  if (n - i == 2) AddSquaredRows<2>(rows + i, count, centre, lanes + i * kLanes);
-  if (n - i == 1) AddSquaredRows<1>(rows + i, count, centre, lanes + i * kLanes);
-  for (i = 0; i < n; ++i)
-    AddSquaredRest(rows[i], count / kLanes * kLanes, count, centre, Scaling::kNone, 1,
-                   lanes + i * kLanes);
-}
-
-// The sums over all rows for K vectors of columns from j on, in registers.
-template <std::size_t K, class D, class T>
-HWY_INLINE void SumColumns(D d, const T* const* rows, std::size_t n, std::size_t j, const T* anchor,
-                           const double* coefficients, const double* scales, double* sum) {
-  using V = hn::Vec<D>;
-  const std::size_t N = hn::Lanes(d);
-  V acc[K], origin[K];
-  for (std::size_t k = 0; k < K; ++k) {
-    acc[k] = hn::Zero(d);
-    origin[k] = LoadCentre(d, anchor, j + k * N);
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    if (coefficients[i] == 0) continue;
-    const V coefficient = hn::Set(d, coefficients[i]);
-    for (std::size_t k = 0; k < K; ++k) {
-      const T* const x = rows[i] + j + k * N;
-      const V v = scales == nullptr
-                      ? hn::Sub(LoadAsDouble(d, x), origin[k])
-                      : Difference(d, x, anchor == nullptr ? nullptr : anchor + j + k * N,
-                                   ScalingBy(scales, i), hn::Set(d, scales[i]));
-      acc[k] = MulAdd(d, coefficient, v, acc[k]);
-    }
-  }
-  for (std::size_t k = 0; k < K; ++k) hn::StoreU(acc[k], d, sum + j + k * N);
-}
-
-// out = a + sum, and the square of what that lost: exact where |a| >= |sum| (Dekker), and close
-// enough elsewhere, as it only sets a tolerance.
-template <class D, class T>
-HWY_INLINE void FinishSum(D d, const T* anchor, const double* sum, std::size_t j, T* out,
-                          double* error) {
-  const auto a = anchor == nullptr ? hn::Zero(d) : LoadAsDouble(d, anchor + j);
-  const auto s = hn::LoadU(d, sum + j);
-  StoreAs(hn::Add(a, s), d, out + j);
-  const auto lost = hn::Sub(s, hn::Sub(LoadAsDouble(d, out + j), a));
-  double* const lane = error + j % kLanes;
-  hn::StoreU(hn::Add(hn::LoadU(d, lane), hn::Mul(lost, lost)), d, lane);
-}
-
-template <class T>
-void Combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
-             const double* coefficients, const double* scales, double* sum, T* out, double* error) {
-  const hn::CappedTag<double, kLanes> d;
-  const hn::CappedTag<double, 1> one;
-  const std::size_t N = hn::Lanes(d);
-  std::size_t j = 0;
-  for (; j + 4 * N <= count; j += 4 * N)
-    SumColumns<4>(d, rows, n, j, anchor, coefficients, scales, sum);
-  for (; j + N <= count; j += N) SumColumns<1>(d, rows, n, j, anchor, coefficients, scales, sum);
-  for (; j < count; ++j) SumColumns<1>(one, rows, n, j, anchor, coefficients, scales, sum);
-  j = 0;
-  for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) FinishSum(d, anchor, sum, j, out, error);
-  for (; j < count; ++j) FinishSum(one, anchor, sum, j, out, error);
-}
-
 void CentredTileF32(const float* const* rows, std::size_t n, std::size_t count, const float* centre,
                     const double* scales, std::size_t width, double* tile) {
   CentredTile(rows, n, count, centre, scales, width, tile);
@@ -348,25 +218,6 @@ void CentredTileF64(const double* const* rows, std::size_t n, std::size_t count,
                     const double* centre, const double* scales, std::size_t width, double* tile) {
   CentredTile(rows, n, count, centre, scales, width, tile);
 }
-void AddSquaredDistancesF32(const float* const* rows, std::size_t n, std::size_t count,
-                            const float* centre, const double* scales, double* lanes) {
-  AddSquaredDistances(rows, n, count, centre, scales, lanes);
-}
-void AddSquaredDistancesF64(const double* const* rows, std::size_t n, std::size_t count,
-                            const double* centre, const double* scales, double* lanes) {
-  AddSquaredDistances(rows, n, count, centre, scales, lanes);
-}
-void CombineF32(const float* const* rows, std::size_t n, std::size_t count, const float* anchor,
-                const double* coefficients, const double* scales, double* sum, float* out,
-                double* error) {
-  Combine(rows, n, count, anchor, coefficients, scales, sum, out, error);
-}
-void CombineF64(const double* const* rows, std::size_t n, std::size_t count, const double* anchor,
-                const double* coefficients, const double* scales, double* sum, double* out,
-                double* error) {
-  Combine(rows, n, count, anchor, coefficients, scales, sum, out, error);
-}
-
 }  // namespace medgrad::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -376,10 +227,6 @@ HWY_EXPORT(CentredTileF32);
 HWY_EXPORT(CentredTileF64);
 HWY_EXPORT(AddGram);
 HWY_EXPORT(SumGram);
-HWY_EXPORT(AddSquaredDistancesF32);
-HWY_EXPORT(AddSquaredDistancesF64);
-HWY_EXPORT(CombineF32);
-HWY_EXPORT(CombineF64);
 
 template <>
 void centred_tile(const float* const* rows, std::size_t n, std::size_t count, const float* centre,
@@ -401,34 +248,5 @@ void sum_gram(const double* tile, std::size_t n, std::size_t width, double* sums
   simd_ready();
   HWY_DYNAMIC_DISPATCH(SumGram)(tile, n, width, sums);
 }
-template <>
-void add_squared_distances(const float* const* rows, std::size_t n, std::size_t count,
-                           const float* centre, const double* scales, double* lanes) {
-  simd_ready();
-  HWY_DYNAMIC_DISPATCH(AddSquaredDistancesF32)(rows, n, count, centre, scales, lanes);
-}
-template <>
-void add_squared_distances(const double* const* rows, std::size_t n, std::size_t count,
-                           const double* centre, const double* scales, double* lanes) {
-  simd_ready();
-  HWY_DYNAMIC_DISPATCH(AddSquaredDistancesF64)(rows, n, count, centre, scales, lanes);
-}
-template <>
-void combine(const float* const* rows, std::size_t n, std::size_t count, const float* anchor,
-             const double* coefficients, const double* scales, double* sum, float* out,
-             double* error) {
-  simd_ready();
-  HWY_DYNAMIC_DISPATCH(CombineF32)
-  (rows, n, count, anchor, coefficients, scales, sum, out, error);
-}
-template <>
-void combine(const double* const* rows, std::size_t n, std::size_t count, const double* anchor,
-             const double* coefficients, const double* scales, double* sum, double* out,
-             double* error) {
-  simd_ready();
-  HWY_DYNAMIC_DISPATCH(CombineF64)
-  (rows, n, count, anchor, coefficients, scales, sum, out, error);
-}
-
 }  // namespace medgrad::kernels
 #endif  // HWY_ONCE

@@ -1,4 +1,5 @@
-// Kernels for estimators that treat rows as vectors: inner products, combinations, residual norms.
+// Kernels for estimators that treat rows as vectors: their inner products (combine.h: combinations
+// and distances).
 //
 // They work on blocks of columns in double whatever the element type. Element j of a block belongs
 // to lane j mod kLanes, blocks start at multiples of kLanes, and lanes persist from block to block:
@@ -28,19 +29,5 @@ void add_gram(const double* tile, std::size_t n, std::size_t width, double* lane
 // rows after the n as make a multiple of kGramRows.
 inline constexpr std::size_t kGramRows = 4;
 void sum_gram(const double* tile, std::size_t n, std::size_t width, double* sums);
-
-// lanes[i * kLanes + l] += the sum of (x_ij - c_j)^2 over the elements j < count of lane l; scales
-// as in centred_tile.
-template <class T>
-void add_squared_distances(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
-                           const double* scales, double* lanes);
-
-// out_j = a_j + sum_i coefficients_i (x_ij - a_j), rounded to T. `error` (kLanes) gathers the
-// squares of what the last addition and the rounding lost. Rows of coefficient 0 are not read. With
-// scales: the coefficients belong to differences scaled as in centred_tile. `anchor`
-// may be null for a = 0. `sum` is room for count doubles.
-template <class T>
-void combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
-             const double* coefficients, const double* scales, double* sum, T* out, double* error);
 
 }  // namespace medgrad::kernels

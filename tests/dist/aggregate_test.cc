@@ -52,7 +52,8 @@ void expect_equal(const std::string& text, const std::vector<std::vector<T>>& x,
 // More than 32 rows: the Gram matrix is made in parts of chunks.
 TEST(Dist, HasThemForManyWorkers) {
   const auto x = vectors<float>(34, 16384 + 700, 5, false);
-  for (const char* const text : {"krum:f=5", "geometric-median", "nnm:f=7+median", "median"})
+  for (const char* const text : {"krum:f=5", "geometric-median", "nnm:f=7+median", "median",
+                                 "centered-clipping:clip=50:iterations=2"})
     expect_equal(text, x);
 }
 

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/combine.h"
 #include "kernels/simd.h"
 
 namespace medgrad::kernels {
@@ -64,6 +65,11 @@ TYPED_TEST(Gram, TilesSquaresAndProducts) {
         add_gram(tile.data(), G::kRows, G::kWidth, lanes.data());
         add_squared_distances(this->rows_.data(), G::kRows, count, this->centre_.data(),
                               scaled ? scales.data() : nullptr, squares.data());
+        const std::vector<double> wide(this->centre_.begin(), this->centre_.end());
+        std::vector<double> from_wide(G::kRows * kLanes, 0.5);
+        add_squared_distances(this->rows_.data(), G::kRows, count, wide.data(),
+                              scaled ? scales.data() : nullptr, from_wide.data());
+        ASSERT_EQ(from_wide, squares);
         for (std::size_t i = 0; i < G::kRows; ++i) {
           for (std::size_t k = 0; k <= i; ++k) {
             for (std::size_t j = 0; j < G::kWidth; ++j) {
@@ -96,28 +102,37 @@ TYPED_TEST(Gram, TilesSquaresAndProducts) {
 TYPED_TEST(Gram, Combinations) {
   using T = TypeParam;
   using G = Gram<T>;
-  const std::vector<double> coefficients = {0.25, 0, -0.5, 0.125, 1, 0.75, 0, 0.3, 0, -0.1, 2};
+  const std::vector<double> all = {0.25, 4, -0.5, 0.125, 1, 0.75, -3, 0.3, 7, -0.1, 2};
+  const std::vector<double> some = {0.25, 0, -0.5, 0.125, 1, 0.75, 0, 0.3, 0, -0.1, 2};
+  const std::vector<double> none(G::kRows), ones(G::kRows, 1.0);
+  const std::vector<double> scales = {1, 0.5, 2, 4, 1, 0.25, 8, 1, 2, 0.5, 1};
   for (const std::string& target : simd_targets()) {
     SCOPED_TRACE(target);
     force_simd_target(target);
     for (const std::size_t count : {1u, 5u, 16u, 31u, 63u, 64u}) {
-      std::vector<double> sum(count), error(kLanes), lost(kLanes);
-      std::vector<T> out(count), want(count);
-      combine<T>(this->rows_.data(), G::kRows, count, this->centre_.data(), coefficients.data(),
-                 nullptr, sum.data(), out.data(), error.data());
-      for (std::size_t j = 0; j < count; ++j) {
-        const double a = static_cast<double>(this->centre_[j]);
-        double s = 0;
-        for (std::size_t i = 0; i < G::kRows; ++i) {
-          if (coefficients[i] != 0)
-            s = std::fma(coefficients[i], static_cast<double>(this->rows_[i][j]) - a, s);
+      for (const auto& coefficients : {all, some, none}) {
+        for (const bool scaled : {false, true}) {
+          const std::vector<double>& units = scaled ? scales : ones;
+          std::vector<double> sum(count), error(kLanes), lost(kLanes);
+          std::vector<T> out(count), want(count);
+          combine<T>(this->rows_.data(), G::kRows, count, this->centre_.data(), coefficients.data(),
+                     scaled ? scales.data() : nullptr, sum.data(), out.data(), error.data());
+          for (std::size_t j = 0; j < count; ++j) {
+            const double a = static_cast<double>(this->centre_[j]);
+            double s = 0;
+            for (std::size_t i = 0; i < G::kRows; ++i) {
+              if (coefficients[i] != 0)
+                s = std::fma(coefficients[i],
+                             (static_cast<double>(this->rows_[i][j]) - a) * units[i], s);
+            }
+            want[j] = static_cast<T>(a + s);
+            const double off = s - (static_cast<double>(want[j]) - a);
+            lost[j % kLanes] += off * off;
+          }
+          EXPECT_EQ(out, want);
+          EXPECT_EQ(error, lost);
         }
-        want[j] = static_cast<T>(a + s);
-        const double off = s - (static_cast<double>(want[j]) - a);
-        lost[j % kLanes] += off * off;
       }
-      EXPECT_EQ(out, want);
-      EXPECT_EQ(error, lost);
     }
   }
 }

@@ -7,7 +7,7 @@
 #include "core/sample/distinct.h"
 #include "core/sample/estimators.h"
 #include "core/sample/plan.h"
-#include "kernels/gram.h"
+#include "kernels/combine.h"
 #include "kernels/simd.h"
 
 namespace medgrad::estimators {
@@ -29,7 +29,7 @@ class Combiner {
       std::copy_n(rows_[c.anchor], count, out);
       return;
     }
-    double sum[kBlock];
+    double sum[kDirectStep];
     kernels::combine<T>(rows_.data(), rows_.size(), count,
                         c.anchor == Combination::kNone ? nullptr : rows_[c.anchor],
                         c.coefficients.data(), c.scales.empty() ? nullptr : c.scales.data(), sum,
@@ -54,15 +54,17 @@ class Combiner {
   const Input<T>* input_;
   bool origin_;
   SmallVector<const T*, 16> rows_;
-  T zero_[kBlock] = {};
+  T zero_[kDirectStep] = {};
   double lost_[kernels::kLanes] = {};
 };
 
-// Writes the result; `lost` gets, chunk by chunk, the square of how far rounding moved it.
+// Writes the result; `lost` gets, for every piece of a chunk, the square of how far rounding moved
+// it.
 template <Real T>
 Count write_result(const RulePlan& plan, const Input<T>& input, std::span<T> out,
                    std::vector<double>& lost) {
-  lost.assign(chunks_of(input).count, 0.0);
+  const std::size_t pieces = pieces_of_chunks(input);
+  lost.assign(chunks_of(input).count * pieces, 0.0);
   const auto chunk = [&](std::size_t c, auto&& walk) {
     Combiner<T> combiner(input, plan.origin);
     walk([&](Block<T>& block, std::size_t begin, std::size_t) {
@@ -71,7 +73,7 @@ Count write_result(const RulePlan& plan, const Input<T>& input, std::span<T> out
     });
     lost[c] = combiner.lost();
   };
-  return for_each_chunk(input, static_cast<const T*>(nullptr), chunk, plan.finite);
+  return for_each_chunk(input, static_cast<const T*>(nullptr), chunk, plan.finite, pieces);
 }
 
 // What the certificate says of the result as it is written.
@@ -79,7 +81,7 @@ template <Real T>
 void certify(const RulePlan& plan, const Input<T>& input, std::vector<double>& lost,
              SampleInfo& info) {
   const Certificate& c = *plan.certificate;
-  share(input, lost.data(), 1);
+  share(input, lost.data(), pieces_of_chunks(input));
   const double moved = std::sqrt(std::accumulate(lost.begin(), lost.end(), 0.0));
   info.objective = c.objective;
   info.gap = info.stop == Stop::data_point

@@ -4,10 +4,13 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "core/sample/norms.h"
 #include "core/sample/plan.h"
+#include "kernels/combine.h"
+#include "kernels/simd.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -157,6 +160,44 @@ std::vector<double> shares_of(std::size_t n, std::span<const double> weights) {
   return shares;
 }
 
+// |x_i - v|^2 for v = o + sum_k c_k (x_k - o), o the origin, in one pass: v is there a block of
+// columns at a time, with all digits. `finite` as in for_each_chunk.
+template <Real T>
+std::vector<double> squares_around(const Input<T>& input, std::span<const double> c, bool finite) {
+  const std::size_t n = input.n, pieces = pieces_of_chunks(input);
+  const std::size_t chunks = chunks_of(input).count * pieces;
+  const std::span<const double> of_rows = c.first(n);
+  const bool at_origin =
+      std::all_of(of_rows.begin(), of_rows.end(), [](double x) { return x == 0; });
+  std::vector<double> parts(chunks * n);
+  const auto body = [&](std::size_t chunk, auto&& walk) {
+    std::vector<double> lanes(n * kernels::kLanes);
+    double v[kDirectStep], unused[kernels::kLanes] = {};
+    T rounded[kDirectStep];
+    walk([&](Block<T>& block, std::size_t begin, std::size_t) {
+      const std::size_t count = block.count();
+      const T* const origin = input.center.empty() ? nullptr : &input.center[begin];
+      if (at_origin) {
+        kernels::add_squared_distances(block.rows(), n, count, origin, nullptr, lanes.data());
+        return;
+      }
+      kernels::combine<T>(block.rows(), n, count, origin, c.data(), nullptr, v, rounded, unused);
+      for (std::size_t j = 0; j < count && origin != nullptr; ++j) v[j] += origin[j];
+      kernels::add_squared_distances(block.rows(), n, count, static_cast<const double*>(v), nullptr,
+                                     lanes.data());
+    });
+    for (std::size_t i = 0; i < n; ++i)
+      parts[chunk * n + i] = kernels::sum_lanes(lanes.data() + i * kernels::kLanes);
+  };
+  for_each_chunk(input, static_cast<const T*>(nullptr), body, finite, pieces);
+  share(input, parts.data(), pieces * n);
+  std::vector<double> sums(n);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    for (std::size_t i = 0; i < n; ++i) sums[i] += parts[chunk * n + i];
+  }
+  return sums;
+}
+
 // `lengths` gives |y_i - v| for the weights so far, or nothing.
 template <class Lengths>
 std::optional<Plan> iterate(const CenteredClipping& rule, Clipping& clipping,
@@ -203,6 +244,39 @@ Plan clip_rows(const CenteredClipping& rule, const Points& points, const Input<T
   return *iterate(rule, clipping, shares_of(input.n, input.weights), lengths);
 }
 
+bool clips_directly(const Rule& rule, std::size_t n, std::size_t d) {
+  // Less data than that takes no time either way.
+  constexpr std::size_t kWorth = std::size_t{1} << 14;
+  // One more pass costs as much as the inner products with so many rows.
+  constexpr std::size_t kRowsOfPass = 20;
+  const auto* const clipping = std::get_if<CenteredClipping>(&rule.method);
+  return rule.before.empty() && clipping != nullptr && d >= kWorth / std::max<std::size_t>(n, 1) &&
+         static_cast<std::size_t>(clipping->iterations) <= 1 + n / kRowsOfPass;
+}
+
+template <Real T>
+std::optional<Plan> clip_directly(const CenteredClipping& rule, const Input<T>& input,
+                                  bool& finite) {
+  Clipping clipping(rule.clip, {}, input.n + 1);
+  const auto lengths = [&]() -> std::optional<std::vector<Scaled>> {
+    std::vector<double> squares = squares_around(input, clipping.weights(), finite);
+    const auto is_finite = [](double x) { return std::isfinite(x); };
+    if (finite && !std::all_of(squares.begin(), squares.end(), is_finite)) {
+      finite = false;
+      squares = squares_around(input, clipping.weights(), finite);
+    }
+    std::vector<Scaled> r(input.n);
+    for (std::size_t i = 0; i < r.size(); ++i) {
+      // Squares of floats are far from the ends of the range of doubles.
+      if (std::is_same_v<T, double> && !safe_square(squares[i])) return std::nullopt;
+      r[i] = {std::sqrt(squares[i]), 0};
+    }
+    return r;
+  };
+  finite = true;  // until a sum says something else
+  return iterate(rule, clipping, shares_of(input.n, input.weights), lengths);
+}
+
 Mixing mixing(const Clip& part, const Points& points, std::uint64_t) {
   std::vector<double> factors(points.size());
   for (std::size_t i = 0; i < factors.size(); ++i)
@@ -234,6 +308,8 @@ Mixing mixing(const Arc& part, const Points& points, std::uint64_t) {
   return shortened(points, factors);
 }
 
+template std::optional<Plan> clip_directly(const CenteredClipping&, const Input<float>&, bool&);
+template std::optional<Plan> clip_directly(const CenteredClipping&, const Input<double>&, bool&);
 template Plan clip_rows(const CenteredClipping&, const Points&, const Input<float>&);
 template Plan clip_rows(const CenteredClipping&, const Points&, const Input<double>&);
 

@@ -218,20 +218,41 @@ class Block {
 template <Real T>
 [[nodiscard]] T median_of(std::span<T> values);
 
+// Many rows that are cut into few chunks are worth cutting further: pieces of a chunk, by the
+// number of rows and the length of the whole ones alone.
+template <Real T>
+[[nodiscard]] std::size_t pieces_of_chunks(const Input<T>& input) {
+  constexpr std::size_t kWorth = std::size_t{1} << 18, kEnough = 8;
+  const Chunks chunks = chunks_of(input);
+  if (input.n * chunks.n < kWorth || chunks.count >= kEnough) return 1;
+  const std::size_t columns = std::min(chunks.n, chunks.size);
+  return std::clamp<std::size_t>(columns / kDirectStep, 1, kEnough / chunks.count);
+}
+
 // Runs body(c, walk) for every chunk c that is here, chunks in parallel; walk(task) calls
 // task(block, begin, end) for the blocks of that chunk in order. Returns what was not finite.
 // `fill` (length d, or null) as in Block::load. What is summed up by c has to be shared. `finite`:
-// all entries are known to be.
+// all entries are known to be; blocks may then have kDirectStep columns. With `pieces`, c counts
+// pieces of chunks, so many of each.
 template <Real T, class Body>
-Count for_each_chunk(const Input<T>& input, const T* fill, Body&& body, bool finite = false) {
-  const std::size_t here = chunks_here(input);
+Count for_each_chunk(const Input<T>& input, const T* fill, Body&& body, bool finite = false,
+                     std::size_t pieces = 1) {
+  // Blocks that are read twice are to stay in the second-level cache.
+  constexpr std::size_t kManyRows = 128;
+  const std::size_t step = finite && input.n <= kManyRows ? kDirectStep : kBlock;
+  const std::size_t here = chunks_here(input) * pieces;
   SmallVector<Count, 2> seen(here);
   for_each(input.pool, here, [&](std::size_t k) {
-    const ChunkHere chunk = chunk_here(input, k);
+    const ChunkHere chunk = chunk_here(input, k / pieces);
+    const std::size_t blocks = (chunk.end - chunk.begin + kBlock - 1) / kBlock;
+    const auto cut = [&](std::size_t piece) {
+      return std::min(chunk.begin + piece * blocks / pieces * kBlock, chunk.end);
+    };
+    const std::size_t piece = k % pieces, last = cut(piece + 1);
     Block<T> block(input);
-    body(chunk.number, [&](auto&& task) {
-      for (std::size_t begin = chunk.begin; begin < chunk.end; begin += kBlock) {
-        const std::size_t end = begin + kBlock < chunk.end ? begin + kBlock : chunk.end;
+    body(chunk.number * pieces + piece, [&](auto&& task) {
+      for (std::size_t begin = cut(piece); begin < last; begin += step) {
+        const std::size_t end = std::min(begin + step, last);
         if (finite) {
           block.point_at(begin, end);
         } else {

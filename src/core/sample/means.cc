@@ -8,7 +8,7 @@
 #include "core/sample/norms.h"
 #include "core/sample/plan.h"
 #include "kernels/columns.h"
-#include "kernels/gram.h"
+#include "kernels/combine.h"
 #include "kernels/simd.h"
 
 namespace medgrad::estimators {

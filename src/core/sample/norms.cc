@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/gram.h"
+#include "kernels/combine.h"
 #include "kernels/simd.h"
 
 namespace medgrad::estimators {

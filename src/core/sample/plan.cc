@@ -103,16 +103,20 @@ bool planned(const SampleMethod& method) {
   return std::visit([]<class M>(const M&) { return Planned<M>; }, method);
 }
 
-// The plan of the method for the points, which are made of n rows, is what was missing.
-void finish_plan(const Plan& plan, const Points& points, std::size_t n, RulePlan& made) {
+// The plan of the method, of n rows, is what was missing.
+void finish_plan(const Plan& plan, Combination result, std::size_t n, RulePlan& made) {
   made.done = true;
-  made.rows = {combination_of(points, plan.coefficients)};
+  made.rows = {std::move(result)};
   made.info.iterations = plan.iterations;
   made.info.stop = plan.stop;
   made.certificate = plan.certificate;
   if (!made.own || plan.factors.empty()) return;
   made.cut.resize(n, 1.0);
   for (std::size_t k = 0; k < n; ++k) made.cut[k] *= plan.factors[k];
+}
+// The same for points that are made of them.
+void finish_plan(const Plan& plan, const Points& points, std::size_t n, RulePlan& made) {
+  finish_plan(plan, combination_of(points, plan.coefficients), n, made);
 }
 
 }  // namespace
@@ -209,6 +213,17 @@ RulePlan make_plan(const Rule& given, Points& points, std::span<const double> we
 
 template <Real T>
 RulePlan plan_rule(const Rule& rule, const Input<T>& input, std::uint64_t round) {
+  if (clips_directly(rule, input.n, input.whole())) {
+    RulePlan made;
+    const auto& method = std::get<CenteredClipping>(rule.method);
+    if (const auto found = clip_directly(method, input, made.finite)) {
+      made.origin = true;
+      made.method = rule.method;
+      finish_plan(*found, {.coefficients = found->coefficients, .scales = {}, .anchor = input.n},
+                  input.n, made);
+      return made;
+    }
+  }
   Gram gram;
   gram.points = input.n;
   if (needs_gram(rule)) gram = gram_of(input, needs_origin(rule));

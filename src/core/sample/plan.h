@@ -131,6 +131,16 @@ template <Real T>
 [[nodiscard]] Plan clip_rows(const CenteredClipping& rule, const Points& points,
                              const Input<T>& input);
 
+// The same without inner products: one pass over the rows for each iteration, where n rows of
+// length d are so many and iterations so few that this is faster (which does not depend on
+// anything else).
+[[nodiscard]] bool clips_directly(const Rule& rule, std::size_t n, std::size_t d);
+// The coefficients are of the rows and the origin; none where squares overflow or vanish. `finite`:
+// is every entry of the rows?
+template <Real T>
+[[nodiscard]] std::optional<Plan> clip_directly(const CenteredClipping& rule, const Input<T>& input,
+                                                bool& finite);
+
 // The same for those that minimise a sum of distances. None where inner products are not enough, as
 // next to a line.
 [[nodiscard]] std::optional<Plan> plan_mixed(const GeometricMedian& rule, const Points& points);

@@ -17,7 +17,7 @@
 #include "core/sample/near_line.h"
 #include "core/sample/weber.h"
 #include "core/sample/weber_gram.h"
-#include "kernels/gram.h"
+#include "kernels/combine.h"
 #include "kernels/simd.h"
 
 namespace medgrad::estimators {
@@ -74,7 +74,8 @@ double objective_of(const Input<T>& input, std::span<const double> lengths, doub
 template <Real T>
 Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolution& solution,
                       double mu, std::span<T> out) {
-  const std::size_t n = input.n, chunks = chunks_of(input).count, slots = n + 1;
+  const std::size_t n = input.n, slots = n + 1, pieces = pieces_of_chunks(input);
+  const std::size_t chunks = chunks_of(input).count * pieces;
   const double* const scales = e.scales.empty() ? nullptr : e.scales.data();
   const bool finite = e.seen.nan == 0 && e.seen.inf == 0;
   SmallVector<double, 32> parts(chunks * slots);
@@ -87,7 +88,7 @@ Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolu
       input, static_cast<const T*>(nullptr),
       [&](std::size_t c, auto&& walk) {
         SmallVector<double, 256> lanes(slots * kLanes);
-        double sum[kBlock];
+        double sum[kDirectStep];
         walk([&](Block<T>& block, std::size_t begin, std::size_t) {
           T* const m = &out[begin];
           kernels::combine<T>(block.rows(), n, block.count(), block.rows()[solution.anchor],
@@ -99,8 +100,8 @@ Combined combine_rows(const Input<T>& input, const Embedding& e, const WeberSolu
         for (std::size_t i = 0; i < slots; ++i)
           parts[c * slots + i] = kernels::sum_lanes(lanes.data() + i * kLanes);
       },
-      finite);
-  share(input, parts.data(), slots);
+      finite, pieces);
+  share(input, parts.data(), pieces * slots);
   SmallVector<double, 32> sums(slots);
   for (std::size_t c = 0; c < chunks; ++c) {
     for (std::size_t i = 0; i < slots; ++i) sums[i] += parts[c * slots + i];
