@@ -31,7 +31,7 @@ class JointRun final : public Run {
     } else {
       try {
         come_together();
-        if (team_->joined_late()) log_members();
+        if (team_->joined_late() || team_->members().size() < how_.workers) log_members();
         go_to_the_end();
       } catch (const TooFew& few) {
         throw ended_early(few);

@@ -119,6 +119,7 @@ class LaunchTest(CommandTest):
             self.assertRegex(done.stderr.decode(), f"^medgrad: --host is {host}; it must be an address of this machine")
         self.bad(r"-n is missing", "launch", "--", "true")
         self.bad(r"-n is 5000; it must be at most 4096", "launch", "-n", "5000", "--", "true")
+        self.bad(r"--world is '1'; it must be a whole number, 2 or more", "launch", "-n", "2", "--world", "1", "--", "true")
         self.bad(r"nothing to start", "launch", "-n", "2")
         self.bad(r"--quorum is 3; it must be at most 2", "launch", "-n", "2", "--quorum", "3", "--", "true")
         for program, why in (("/nowhere/nothing", "No such file or directory"), ("no-such-program", "No such file or directory"),

@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import unittest
 
@@ -27,6 +28,12 @@ def lines(*folder):
         for one in line.get("blame", []):
             one.pop("seconds")
     return all_lines
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
 
 
 def scores(output):
@@ -106,8 +113,25 @@ class WorkersTest(CommandTest):
         self.assertEqual(lines(self.path("run")), lines(self.path("same")))
         self.assertEqual(said[1][0], b"", "one of them prints the results")
 
-    def test_across_network_namespaces(self):
-        """Two hosts, as far as a worker can tell: each has a network of its own, and a cable between them."""
+    def test_torchrun_starts_all_again(self):
+        """Its store outlives them: those who come later must not meet those who are gone."""
+        port = free_port()
+        store = subprocess.Popen([sys.executable, "-c", "import sys, time, torch.distributed as d\n"
+                                  f"store = d.TCPStore('127.0.0.1', {port}, None, True)\nprint('ready', flush=True)\ntime.sleep(300)"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(store.stdout.close)
+        self.addCleanup(store.kill)
+        if store.stdout.readline() != b"ready\n":
+            self.skipTest("there is no PyTorch for this Python")
+        for times in range(2):
+            workers = self.by_variables(2, *TRAIN, "--steps", "10", "--aggregate", "median", "--out", self.path(f"run{times}"),
+                                        MASTER_PORT=port, TORCHELASTIC_USE_AGENT_STORE="True", TORCHELASTIC_RESTART_COUNT=str(times))
+            self.finish(workers)
+        self.assertEqual(lines(self.path("run0")), lines(self.path("run1")))
+
+    def two_hosts(self):
+        """Two hosts, as far as a worker can tell: namespaces with a network of their own, 10.213.77.1 and .2, and a cable between
+        them. Returns what a command begins with on each, and a file with a token."""
         names = [f"medgrad-{os.getpid()}-{k}" for k in range(2)]
         cable = [f"mg{os.getpid() % 100000}{end}" for end in "ab"]
 
@@ -121,16 +145,52 @@ class WorkersTest(CommandTest):
                 ip("-n", name, "link", "set", "lo", "up") for k, name in enumerate(names))
         if not allowed:
             self.skipTest("this machine does not allow network namespaces")
-        with open(self.path("token"), "w", encoding="ascii") as token:
-            token.write("between us\n")
-        how = [*TRAIN, "--steps", "20", "--aggregate", "median", "--out", self.path("run")]
-        workers = [subprocess.Popen(["ip", "netns", "exec", name, MEDGRAD, *how], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                    env=dict(os.environ, RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="10.213.77.1", MASTER_PORT="29533",
-                                             MEDGRAD_TOKEN_FILE=self.path("token"))) for rank, name in enumerate(names)]
+        return [["ip", "netns", "exec", name] for name in names], self.file("token", "between us\n")
+
+    def on_host(self, command, **variables):
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **variables))
+        self.addCleanup(lambda: worker.poll() is None and worker.kill())
+        return worker
+
+    def finish(self, workers):
         said = [worker.communicate(timeout=120) for worker in workers]
-        self.assertEqual([worker.returncode for worker in workers], [0, 0], said)
+        self.assertEqual([worker.returncode for worker in workers], [0] * len(workers), said)
+
+    def test_across_network_namespaces(self):
+        hosts, token = self.two_hosts()
+        how = [MEDGRAD, *TRAIN, "--steps", "20", "--aggregate", "median", "--out", self.path("run")]
+        self.finish([self.on_host([*host, *how], RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="10.213.77.1", MASTER_PORT="29533",
+                                MEDGRAD_TOKEN_FILE=token) for rank, host in enumerate(hosts)])
         self.good(*TRAIN, "--steps", "20", "--aggregate", "median", "--workers", "2", "--out", self.path("same"))
         self.assertEqual(lines(self.path("run")), lines(self.path("same")))
+
+    def test_a_worker_of_another_host_joins(self):
+        """Two workers of a launcher, and one more that comes later, from elsewhere, to the port that the launcher has for it."""
+        hosts, token = self.two_hosts()
+        train = [*TRAIN, "--aggregate", "median", "--steps", "1000000", "--deadline", "3", "--out", self.path("run")]
+        launcher = self.on_host([*hosts[0], MEDGRAD, "launch", "-n", "2", "--world", "3", "--host", "10.213.77.1", "--port", "29534",
+                                 "--logs", self.path("logs"), "--", *train], MEDGRAD_TOKEN_FILE=token)
+        self.wait_for_workers(launcher, [0, 1])
+        comer = self.on_host([*hosts[1], MEDGRAD, *train], RANK="2", WORLD_SIZE="3", MEDGRAD_STORE="10.213.77.1:29534",
+                             MEDGRAD_TOKEN_FILE=token)
+        self.wait_for_workers(launcher, [0, 1, 2])
+        launcher.send_signal(signal.SIGTERM)
+        for worker in (launcher, comer):
+            said = worker.communicate(timeout=60)[1].decode()
+            self.assertEqual(worker.returncode, 1, said)
+            self.assertIn("medgrad: stopped; ", said)
+
+    def wait_for_workers(self, launcher, wanted):
+        """Until metrics.jsonl says that just these are at work."""
+        file = os.path.join(self.path("run"), "metrics.jsonl")
+        for _ in range(3000):
+            self.assertIsNone(launcher.poll())
+            text = content(file).decode() if os.path.exists(file) else ""
+            told = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+            if [line["workers"] for line in told if line["event"] == "workers"][-1:] == [wanted]:
+                return
+            time.sleep(0.02)
+        self.fail(f"The workers {wanted} never came together.")
 
     def mpirun(self, count, *arguments, steps, options=()):
         command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl_base_warn_component_unused", "0", "-n", str(count),
@@ -240,13 +300,11 @@ class WorkersTest(CommandTest):
         evaluations = [line["training_loss"] for line in events if line["event"] == "evaluation"]
         self.assertLess(evaluations[-1], 0.9 * evaluations[0])
 
-    def by_variables(self, count, *arguments):
+    def by_variables(self, count, *arguments, **variables):
         """Workers by torchrun's variables."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
+        meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), **variables}
         workers = [subprocess.Popen([MEDGRAD, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                    env=dict(os.environ, RANK=str(rank), WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=port))
+                                    env=dict(os.environ, RANK=str(rank), WORLD_SIZE=str(count), **meeting))
                    for rank in range(count)]
         for worker in workers:
             self.addCleanup(lambda one=worker: one.poll() is None and one.kill())

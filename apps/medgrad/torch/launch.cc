@@ -31,15 +31,18 @@ class Launch final : public Command {
            "meet).\nWorkers of one machine meet at a socket for processes of their user; with "
            "--host "
            "at a port of\nthat address, and no other. Workers of other hosts join there with "
-           "MEDGRAD_STORE=ADDRESS:PORT, RANK,\nWORLD_SIZE and the run's token in MEDGRAD_TOKEN, or "
-           "in a file that MEDGRAD_TOKEN_FILE names. launch\ntakes the token from there too, and "
-           "makes one up otherwise. Nothing between hosts is "
+           "MEDGRAD_STORE=ADDRESS:PORT,\nRANK, WORLD_SIZE and the run's token in MEDGRAD_TOKEN, or "
+           "in a file that MEDGRAD_TOKEN_FILE names;\n--world says how many workers that makes in "
+           "all. launch takes the token from there too, and makes\none up otherwise. Nothing "
+           "between hosts is "
            "encrypted.\n\nmedgrad launch -n 4 -- train … --aggregate RULE trains a model together; "
            "what it "
            "prints is\nwhat train prints with --workers 4.\n";
   }
   void declare(Options& options) override {
-    options.value("-n", workers_, "N", "how many workers");
+    options.value("-n", workers_, "N", "how many workers to start");
+    options.value("--world", world_, "W",
+                  "workers in all; ranks N to W - 1 are started elsewhere (default N)");
     options.value("--logs", logs_, "DIR",
                   "what each says goes to DIR/worker-0.log, … (default: logs)");
     options.value("--quorum", quorum_, "Q", "how many have to finish (default 1)");
@@ -55,6 +58,8 @@ class Launch final : public Command {
     if (workers_.empty()) throw Error("-n is missing; it says how many workers to start.");
     libtorch::LaunchOptions options;
     options.workers = number_of("-n", workers_, 1, 4096);
+    options.world =
+        world_.empty() ? options.workers : number_of("--world", world_, options.workers, 4096);
     options.quorum = quorum_.empty() ? 1 : number_of("--quorum", quorum_, 1, options.workers);
     options.restarts = restarts_.empty() ? 0 : number_of("--restarts", restarts_, 0, 1'000'000);
     options.host = host_;
@@ -141,7 +146,7 @@ class Launch final : public Command {
     return static_cast<int>(value);
   }
 
-  std::string workers_, logs_, quorum_, restarts_, host_, port_;
+  std::string workers_, world_, logs_, quorum_, restarts_, host_, port_;
   std::vector<std::string> command_;
 };
 

@@ -65,7 +65,7 @@ class Launcher {
     store_->set("token", std::vector<std::uint8_t>(shown.begin(), shown.end()));
     set("MEDGRAD_TOKEN", token_);
     set("MEDGRAD_STORE", point_.address());
-    set("WORLD_SIZE", std::to_string(options_.workers));
+    set("WORLD_SIZE", std::to_string(std::max(options_.world, options_.workers)));
     set("LOCAL_WORLD_SIZE", std::to_string(options_.workers));
     set("MEDGRAD_LAUNCH", fs::absolute(options_.folder).string());
     set("OMP_WAIT_POLICY", "passive");

@@ -10,7 +10,8 @@
 namespace medgrad::libtorch {
 
 struct LaunchOptions {
-  int workers = 1;
+  int workers = 1;                   // to be started here, the first ones
+  int world = 0;                     // of all hosts together; 0: these are all
   std::vector<std::string> command;  // a program and its arguments
   std::filesystem::path folder;      // for logs, worker-0.log …; it exists
   std::string host;                  // where they meet, as in meeting_point.h
