@@ -249,6 +249,10 @@ SampleInfo carry_out(const RulePlan& plan, const Input<T>& input, std::span<T> o
 template <Real T>
 SampleInfo run_rule(const Rule& rule, const Input<T>& input, std::span<T> out, std::uint64_t round,
                     std::vector<RowReport>* report) {
+  // An estimator of the rows themselves needs no plan, and small ones would take longer to plan
+  // than to find.
+  if (report == nullptr && rule.before.empty() && !needs_gram(rule))
+    return std::visit([&](const auto& method) { return method.estimate(input, out); }, rule.method);
   const RulePlan plan = plan_rule(rule, input, round);
   const SampleInfo info = carry_out(plan, input, out);
   if (report != nullptr) *report = report_rows<T>(plan, input, out);
