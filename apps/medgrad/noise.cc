@@ -75,6 +75,9 @@ class Noise final : public Command {
                   "fit: how the stable law is fitted: ml (maximum likelihood, the default for "
                   "numbers), cf, koutrouvelis, kogon-williams (characteristic function) or "
                   "quantiles (McCulloch; the only one for vectors)");
+    options.value("--bootstrap", bootstrap_, "N",
+                  "fit: samples of the fitted law that the p-value of the stable law is simulated "
+                  "by (numbers only; default 199, 0: by the law of large samples)");
     options.value("--report", report_, "FILE",
                   "fit: also write an HTML page with pictures of the tails (numbers only)");
     options.offer("--method", {fit_methods().begin(), fit_methods().end()});
@@ -104,12 +107,12 @@ class Noise final : public Command {
   [[nodiscard]] static TailSketch read_numbers(RowReader& reader, NoiseFit& found);
   [[nodiscard]] VerdictOptions verdict_options() const;
   [[nodiscard]] std::string options_given() const;
-  void fit_numbers(const TailSketch& sketch, NoiseFit& found) const;
+  void fit_numbers(const TailSketch& sketch, NoiseFit& found, const Common& common) const;
   template <class T>
-  void fit_rows(const Rows<T>& rows, NoiseFit& found) const;
+  void fit_rows(const Rows<T>& rows, NoiseFit& found, const Common& common) const;
 
   std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_, batch_ = "10",
-                                  method_, report_;
+                                  method_, report_, bootstrap_;
   bool elliptical_ = false;
   ParameterOptions parameters_;
   RowOutput output_;
@@ -251,11 +254,11 @@ void Noise::fit(const Common& common) const {
       throw error.at(reader.name());
     }
   };
-  // A vector in a .npy file is a column, too.
-  if (reader.dimension() == 1 || reader.rows() == std::size_t{1}) {
+  reader.turn_row();  // a vector in a .npy file is a column, too
+  if (reader.dimension() == 1) {
     const TailSketch sketch = read_numbers(reader, found);
     tell_note(reader, common);
-    named([&] { fit_numbers(sketch, found); });
+    named([&] { fit_numbers(sketch, found, common); });
     if (!report_.empty()) {
       write_tail_report(report_, sketch.sample(), found, reader.name(),
                         fmt::format("medgrad noise fit {} --report {}{}", shell_word(reader.name()),
@@ -270,12 +273,12 @@ void Noise::fit(const Common& common) const {
       rows.resize(rows.size() + reader.dimension());
     rows.resize(rows.size() - reader.dimension());
     const std::size_t d = reader.dimension();
-    named([&] { fit_rows(Rows<double>(rows.data(), rows.size() / d, d), found); });
+    named([&] { fit_rows(Rows<double>(rows.data(), rows.size() / d, d), found, common); });
     tell_note(reader, common);
   } else {
     const std::string files[] = {file_};
     const auto fit_it = [&](const auto& matrix) {
-      named([&] { fit_rows(matrix.rows(), found); });
+      named([&] { fit_rows(matrix.rows(), found, common); });
       tell_notes(matrix.notes(), common);
     };
     std::visit(fit_it, read_matrix(files));
@@ -289,13 +292,12 @@ void Noise::fit(const Common& common) const {
 
 TailSketch Noise::read_numbers(RowReader& reader, NoiseFit& found) {
   TailSketch sketch;
-  const std::size_t d = reader.dimension();
-  std::vector<double> block(std::max(d, std::size_t{1} << 14));
+  std::vector<double> block(std::size_t{1} << 14);
   bool more = true;
   while (more) {
     std::size_t count = 0;
-    while (count + d <= block.size() && (more = reader.next(std::span(block).subspan(count, d))))
-      count += d;
+    while (count < block.size() && (more = reader.next(std::span(block).subspan(count, 1))))
+      ++count;
     sketch.add(std::span(block).first(count));
   }
   found.nan = sketch.missing();
@@ -309,18 +311,30 @@ std::string Noise::options_given() const {
   if (verdict_options().batch != VerdictOptions{}.batch)
     text += " --batch " + std::to_string(verdict_options().batch);
   if (!method_.empty()) text += " --method " + method_;
+  if (!bootstrap_.empty()) text += " --bootstrap " + bootstrap_;
   if (form_ == "S1") text += " --form S1";
   return text;
 }
 
 VerdictOptions Noise::verdict_options() const {
-  return {static_cast<std::size_t>(
-      std::min<std::uint64_t>(to_whole_number("--batch", batch_, 1), 1000000))};
+  constexpr std::uint64_t kMost = 1000000;
+  const std::uint64_t resamples = bootstrap_.empty()
+                                      ? BootstrapOptions{}.resamples
+                                      : to_whole_number("--bootstrap", bootstrap_, 0);
+  if (resamples > kMost)
+    throw Error(fmt::format("--bootstrap is {}; it must be at most {}.", bootstrap_, kMost));
+  const std::uint64_t batch = std::min(to_whole_number("--batch", batch_, 1), kMost);
+  return {.batch = static_cast<std::size_t>(batch),
+          .bootstrap = static_cast<std::size_t>(resamples)};
 }
 
-void Noise::fit_numbers(const TailSketch& sketch, NoiseFit& found) const {
+void Noise::fit_numbers(const TailSketch& sketch, NoiseFit& found, const Common& common) const {
   found.method = method_.empty() ? FitMethod::likelihood : fit_method(method_);
-  found.summary = sketch.summary(verdict_options());
+  VerdictOptions options = verdict_options();
+  const auto pool = make_pool(common, options.bootstrap << 8);  // a millisecond each
+  options.pool = pool.get();
+  found.summary = sketch.summary(options);
+  found.bootstrap = options.bootstrap;
   if (!sketch.exact()) found.sample = sketch.sample().size();
   try {
     found.stable = fit_stable(sketch.sample(), {.method = found.method});
@@ -330,7 +344,7 @@ void Noise::fit_numbers(const TailSketch& sketch, NoiseFit& found) const {
 }
 
 template <class T>
-void Noise::fit_rows(const Rows<T>& rows, NoiseFit& found) const {
+void Noise::fit_rows(const Rows<T>& rows, NoiseFit& found, const Common& common) const {
   TailSketch row;
   for (std::size_t i = 0; i < rows.n(); ++i) {
     const std::vector<double> entries(rows.row(i), rows.row(i) + rows.d());
@@ -340,12 +354,18 @@ void Noise::fit_rows(const Rows<T>& rows, NoiseFit& found) const {
     }
     if (rows.n() == 1) row.add(entries);
   }
-  if (rows.n() == 1) return fit_numbers(row, found);  // numbers side by side
+  if (rows.n() == 1) return fit_numbers(row, found, common);  // numbers side by side
   if (!method_.empty() && method_ != medgrad::name(FitMethod::quantiles)) {
     throw Error(fmt::format(
         "--method is {}; rows of vectors, whose entries depend on each other, are fitted by "
         "quantiles only.",
         method_));
+  }
+  if (!bootstrap_.empty()) {
+    throw Error(
+        "--bootstrap is for numbers; no samples of vectors can be simulated, whose entries depend "
+        "on "
+        "each other in a way that is not known.");
   }
   found.method = FitMethod::quantiles;
   found.summary = tail_summary(rows, {}, {.verdict = verdict_options()});

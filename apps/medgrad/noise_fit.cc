@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "command.h"
 #include "medgrad/description.h"
 
@@ -102,7 +103,9 @@ std::vector<Estimate> estimates_of(const NoiseFit& found) {
 
 std::vector<std::pair<std::string, std::string>> answers_of(const NoiseFit& found) {
   const TailVerdict v = found.summary.judged.value_or(TailVerdict{});
-  const std::string p = v.stable ? fmt::format(" (p = {:.3g})", v.stable->p_value) : "";
+  const std::string by =
+      found.bootstrap > 0 ? ", by " + counted(found.bootstrap, "simulated sample") : "";
+  const std::string p = v.stable ? fmt::format(" (p = {:.3g}{})", v.stable->p_value, by) : "";
   std::vector<std::pair<std::string, std::string>> answers = {
       {"infinite variance", std::string(name(v.infinite_variance))},
       {"a stable law fits", (v.stable_fits() ? "yes" : "no") + p},
@@ -155,6 +158,7 @@ std::string as_json(const NoiseFit& found) {
   json["stable_fits"] = v.stable_fits();
   if (!v.stable_fits()) json["no_tail_index"] = Json::array({"alpha", "log-moment"});
   json["p_value"] = v.stable ? json_number(v.stable->p_value) : Json(nullptr);
+  if (found.bootstrap > 0) json["bootstrap"] = found.bootstrap;
   json["advice"] = name(v.advice);
   json["bias"] = known(e.bias);
   json["skewed"] = e.skewed;

@@ -19,6 +19,7 @@ struct NoiseFit {
   StableForm form = StableForm::S0;  // to print it in
   std::size_t nan = 0, inf = 0;      // so many entries of the data are not finite
   std::size_t sample = 0;            // of a long stream, so many numbers were kept: tail_sketch.h
+  std::size_t bootstrap = 0;         // samples that the p-value is by, or 0
 };
 
 // One estimate with its interval (NaN where it has none), and its standard error where the method

@@ -76,6 +76,10 @@ class RowReader {
   [[nodiscard]] std::size_t dimension() const;            // of every row; at least 1
   [[nodiscard]] std::optional<std::size_t> rows() const;  // where the file says so up front (NPY)
 
+  // Where rows() is 1, its entries are rows of one number each from now on: however long it is, it
+  // need not be held. Before the first row; elsewhere nothing happens.
+  void turn_row();
+
   // The names in the header line; empty where there is none.
   [[nodiscard]] std::span<const std::string> columns() const;
 

@@ -20,7 +20,8 @@
 // errors are normal whatever the tails, and it is within a few per cent of maximum likelihood. Of
 // data from a stable law the smallest Q is chi-square with 16 degrees of freedom less one for each
 // parameter that was free (Hansen, Econometrica 50, 1982), which makes a test of all stable laws at
-// once. Kolmogorov's distance to the law that was found is looked at, too.
+// once. Kolmogorov's distance to the law that was found is looked at, too. bootstrap_p_value does
+// not rely on laws of large samples.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,21 @@ struct StableTest {
 // numbers and where the middle half of the sample is one value. fit(-x) is the mirror of fit(x),
 // bit for bit.
 [[nodiscard]] StableTest test_stable(std::span<const double> sample);
+
+// How small a p-value samples of the law that was found have themselves, by the same test: (1 + how
+// many of them have one that is as small or smaller) / (1 + resamples). That holds whatever the
+// size of the sample, where chi-square and Kolmogorov's law are those of large ones. Resamples have
+// as many numbers as the sample, `most` at most: beyond that the law of Q does not change any more.
+// Where not one of them has so small a p-value, that of the test stays if it is smaller still.
+struct BootstrapOptions {
+  std::size_t resamples = 199;
+  std::size_t most = 4096;
+  std::uint64_t seed = 0;
+};
+// Of what test_stable gave. The same bits for any number of threads, and for mirrored data. Error
+// for no resamples, and for fewer than 20 numbers each.
+[[nodiscard]] double bootstrap_p_value(const StableTest& test, const BootstrapOptions& options = {},
+                                       ThreadPool* pool = nullptr);
 
 enum class FitMethod : std::uint8_t {
   likelihood,

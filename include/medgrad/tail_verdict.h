@@ -66,6 +66,10 @@ struct Efficiency {
 
 struct VerdictOptions {
   std::size_t batch = 10;  // gradients that are combined at a time
+  // Of numbers: the p-value of the test of stable laws by so many samples of the law that was
+  // found, with these threads; 0 = by the law of large samples. (Of rows, always so.)
+  std::size_t bootstrap = 0;
+  ThreadPool* pool = nullptr;
 };
 
 struct TailVerdict {

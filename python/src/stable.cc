@@ -310,9 +310,12 @@ void add_stable(py::module_& m) {
     StableTable(law.parameters(), tolerance).log_pdf(in, to, shared.pool());
     return out;
   });
-  m.def("tail_summary", [](const py::array& x, std::size_t batch) {
+  m.def("tail_summary", [](const py::array& x, std::size_t batch, std::size_t bootstrap,
+                           unsigned threads) {
     const py::gil_scoped_release released;
-    TailSummary summary = tail_summary(vector_of<double>(x), {.batch = batch});
+    const Threads shared(bootstrap == 0 ? 1 : threads);
+    const VerdictOptions options{.batch = batch, .bootstrap = bootstrap, .pool = shared.pool()};
+    TailSummary summary = tail_summary(vector_of<double>(x), options);
     const py::gil_scoped_acquire held;
     return dict_of(summary);
   });

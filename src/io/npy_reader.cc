@@ -30,6 +30,10 @@ class NpyFile : public RowSource {
 
   std::size_t position() const override { return row_ - 1; }
   std::optional<std::size_t> rows() const override { return shape_.rows; }
+  void turn_row() override {
+    if (shape_.rows == 1) std::swap(shape_.rows, shape_.dimension);
+    dimension_ = shape_.dimension;
+  }
 
   std::string note() const override {
     if (shape_.type.is_native() && !shape_.by_columns) return {};
@@ -61,7 +65,7 @@ class NpyFile : public RowSource {
     rounded_ += convert(shape_.type, in, out);
   }
 
-  const NpyShape shape_;
+  NpyShape shape_;
   const std::size_t offset_;  // of the data
   std::size_t row_ = 0;
 

@@ -37,6 +37,8 @@ ElementType RowReader::element_type() const { return source_->element_type(); }
 std::size_t RowReader::dimension() const { return source_->dimension(); }
 std::optional<std::size_t> RowReader::rows() const { return source_->rows(); }
 
+void RowReader::turn_row() { source_->turn_row(); }
+
 std::span<const std::string> RowReader::columns() const { return source_->columns(); }
 std::string RowReader::note() const { return source_->note(); }
 

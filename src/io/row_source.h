@@ -33,6 +33,8 @@ class RowSource {
   // Line (text) or row (NPY) that next() gave last.
   [[nodiscard]] virtual std::size_t position() const = 0;
   [[nodiscard]] virtual std::optional<std::size_t> rows() const { return std::nullopt; }
+  // Before the first row: see RowReader.
+  virtual void turn_row() {}
   // Writes dimension() elements of element_type().
   virtual bool next(void* row) = 0;
   // All rows as they lie in the file, mapped into memory; null where that cannot be done.

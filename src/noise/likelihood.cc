@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <optional>
 
 #include "medgrad/stable_table.h"
 #include "noise/cholesky.h"
@@ -25,12 +25,6 @@ Shape clamped(Shape s) {
   return s;
 }
 
-std::vector<double> log_densities(std::span<const double> z, const Shape& s) {
-  std::vector<double> values(z.size());
-  table_of(s).log_pdf(z, values);
-  return values;
-}
-
 double log_likelihood(std::span<const double> z, const StableTable& table) {
   double sum = 0;
   for (const double v : z) sum += table.log_pdf(v);
@@ -41,43 +35,45 @@ double log_likelihood(std::span<const double> z, const StableTable& table) {
 // this one where there is room: of f, since log f has a singularity where a tail vanishes (alpha =
 // 2, beta = +-1) and f has none. But of log f for numbers that this law has no room for at all: f
 // would grow by powers of ten within the step, and be all that counts.
-std::vector<double> slopes_of(std::span<const double> z, const Shape& law, double Shape::*by,
-                              std::span<const StableTable::Derivatives> at) {
-  const bool alpha = by == &Shape::alpha;
-  const double room = alpha ? 2 - law.alpha : 1 - std::fabs(law.beta);
-  const double step = room > kStep / 10 ? std::min(kStep, room) : kStep;
-  Shape low = law, high = law;
-  low.*by -= step;
-  high.*by += step;
-  low = clamped(low);
-  high = clamped(high);
-  const double width = high.*by - low.*by;
-  const std::vector<double> above = log_densities(z, high), below = log_densities(z, low);
-  std::vector<double> slopes(z.size());
-  for (std::size_t i = 0; i < z.size(); ++i) {
-    const double up = above[i] - at[i].value, down = below[i] - at[i].value;
+class Slope {
+ public:
+  Slope(const Shape& law, double Shape::*by) {
+    const double room = by == &Shape::alpha ? 2 - law.alpha : 1 - std::fabs(law.beta);
+    const double step = room > kStep / 10 ? std::min(kStep, room) : kStep;
+    Shape low = law, high = law;
+    low.*by -= step;
+    high.*by += step;
+    low = clamped(low);
+    high = clamped(high);
+    width_ = high.*by - low.*by;
+    below_.emplace(table_of(low));
+    above_.emplace(table_of(high));
+  }
+  [[nodiscard]] double at(double z, double log_f) const {
+    const double up = above_->log_pdf(z) - log_f, down = below_->log_pdf(z) - log_f;
     const bool roomy = std::max(up, down) < 1;
     const double slope = roomy ? std::exp(up) - std::exp(down) : up - down;
-    slopes[i] = std::isfinite(slope) ? slope / width : 0;
+    return std::isfinite(slope) ? slope / width_ : 0;
   }
-  return slopes;
-}
+
+ private:
+  std::optional<StableTable> below_, above_;
+  double width_ = 0;
+};
 
 Likelihood likelihood_at(std::span<const double> z, const Shape& law, const StableTable& table,
                          const std::array<bool, 4>& fixed) {
-  const std::size_t n = z.size();
-  std::vector<StableTable::Derivatives> at(n);
-  for (std::size_t i = 0; i < n; ++i) at[i] = table.derivatives(z[i]);
-  const std::vector<double> none(n);
-  const std::vector<double> by_alpha = fixed[0] ? none : slopes_of(z, law, &Shape::alpha, at);
-  const std::vector<double> by_beta = fixed[1] ? none : slopes_of(z, law, &Shape::beta, at);
+  std::optional<Slope> by_alpha, by_beta;
+  if (!fixed[0]) by_alpha.emplace(law, &Shape::alpha);
+  if (!fixed[1]) by_beta.emplace(law, &Shape::beta);
   const double scale = std::exp(law.log_scale);
   Likelihood result;
-  for (std::size_t i = 0; i < n; ++i) {
-    result.value += at[i].value;
-    const double slope = at[i].first * scale, y = (z[i] - law.location) / scale;
-    const Score s = {by_alpha[i], by_beta[i], fixed[2] ? 0 : -1 - y * slope,
-                     fixed[3] ? 0 : -at[i].first};
+  for (const double v : z) {
+    const StableTable::Derivatives d = table.derivatives(v);
+    result.value += d.value;
+    const double slope = d.first * scale, y = (v - law.location) / scale;
+    const Score s = {by_alpha ? by_alpha->at(v, d.value) : 0, by_beta ? by_beta->at(v, d.value) : 0,
+                     fixed[2] ? 0 : -1 - y * slope, fixed[3] ? 0 : -d.first};
     for (std::size_t a = 0; a < 4; ++a) {
       result.score[a] += s[a];
       for (std::size_t b = 0; b < 4; ++b) result.information[a][b] += s[a] * s[b];

@@ -281,6 +281,9 @@ TailVerdict judge(std::span<const double> sample, const VerdictOptions& options,
   std::optional<StableTest> stable;
   try {
     stable = test_stable(x);
+    if (options.bootstrap > 0) {
+      stable->p_value = bootstrap_p_value(*stable, {.resamples = options.bootstrap}, options.pool);
+    }
   } catch (const Error&) {  // half of them one number, or a quarter infinite
   }
   double middle = median(x);

@@ -4,12 +4,14 @@ Run by CTest as: noise_test.py MEDGRAD.
 """
 
 import json
+import os
 import pathlib
+import subprocess
 import unittest
 
 import numpy as np
 
-from command import CommandTest, run, table
+from command import MEDGRAD, CommandTest, run, table
 
 
 class Noise(CommandTest):
@@ -86,6 +88,39 @@ class Noise(CommandTest):
             # They are of one sample, so nearer to each other than five errors of one.
             for name, error in other["errors"].items():
                 self.assertLess(abs(other[name] - result[name]), 5 * error, (method, name))
+
+    def test_p_values_are_simulated(self):
+        values = np.random.default_rng(5).standard_cauchy(400)
+        data = self.file("cauchy.npy", values)
+        result = json.loads(self.good("noise", "fit", data, "--format", "json"))
+        self.assertEqual(result["bootstrap"], 199)
+        # (1 + how many of 199) / 200, twice where the tail is tested too.
+        self.assertAlmostEqual(result["p_value"] * 200 % 1, 0, places=6)
+        self.assertTrue(result["stable_fits"])
+        for threads in 1, 3:
+            self.assertEqual(json.loads(self.good("noise", "fit", data, "--format", "json", "--threads", threads)), result)
+        self.assertIn(b", by 39 simulated samples)", self.good("noise", "fit", data, "--bootstrap", 39))
+        plain = json.loads(self.good("noise", "fit", data, "--format", "json", "--bootstrap", 0))
+        self.assertNotIn("bootstrap", plain)
+        self.assertLess(abs(plain["p_value"] - result["p_value"]), 0.3)  # four standard errors of twice a share of 199
+
+    def test_a_long_vector_is_not_held(self):
+        # A thousand numbers among missing ones: what memory it takes is that of reading.
+        block = np.full(20_000, np.nan, np.float32)
+        with open(self.path("long.npy"), "wb") as out:
+            np.lib.format.write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": (1000 * block.size,)})
+            for number in np.random.default_rng(5).standard_normal(1000):
+                block[7] = number
+                out.write(block.tobytes())
+        process = subprocess.Popen([MEDGRAD, "noise", "fit", self.path("long.npy"), "--bootstrap", "0"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        text = process.stdout.read().decode()
+        process.stdout.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("# advice: mean", text)
+        self.assertLess(usage.ru_maxrss, 75_000)  # kilobytes, where the file has 80,000; some are those of this process
 
     def test_report_has_the_pictures(self):
         page = self.path("tails.html")
@@ -193,6 +228,9 @@ class Noise(CommandTest):
                 (("sample", "--alpha", 1, "-n", "99999999999999999999"), "-n is '9{20}', which is too large"),
                 (("fit", short), r"short\.csv: .*20"),
                 (("fit", short, "--batch", 0), "--batch is '0'"),
+                (("fit", short, "--bootstrap", "x"), "--bootstrap is 'x'"),
+                (("fit", short, "--bootstrap", 1e7), "--bootstrap is 1.*; it must be at most 1000000"),
+                (("fit", self.file("rows.csv", "1,2\n3,4\n"), "--bootstrap", 9), "--bootstrap is for numbers"),
                 (("fit", short, "--method", "kf"), "--method is 'kf'; it must be ml, cf, koutrouvelis, kogon-williams or quantiles"),
                 (("fit", self.file("rows.csv", "1,2\n3,4\n"), "--method", "ml"), "rows of vectors.*quantiles only"),
                 (("fit", short, "--format", "npy"), "csv or json, not npy"),

@@ -61,6 +61,28 @@ TEST(Npy, OneDimensionIsOneRow) {
             (std::vector<std::vector<double>>{{1, 2, 3}}));
 }
 
+TEST(Npy, OneRowMayBeAColumn) {
+  const auto turned = [](const std::string& file) {
+    RowReader reader("x.npy", file);
+    reader.turn_row();
+    std::vector<std::vector<double>> rows;
+    std::vector<double> row(reader.dimension());
+    while (reader.next(std::span(row))) rows.push_back(row);
+    EXPECT_EQ(reader.rows(), rows.size());
+    return rows;
+  };
+  const std::vector<std::vector<double>> column = {{1}, {2}, {3}};
+  EXPECT_EQ(turned(npy(dictionary("<f8", "(3,)"), 24)), column);
+  EXPECT_EQ(turned(npy(dictionary("<f8", "(1, 3)"), 24)), column);
+  EXPECT_EQ(turned(npy(dictionary("<f8", "(3, 1)"), 24)), column);
+  EXPECT_EQ(turned(npy(dictionary("<f8", "(2, 2)"), 32)),
+            (std::vector<std::vector<double>>{{1, 2}, {3, 4}}));
+  EXPECT_THROW((void)turned(npy(dictionary("<f8", "(4,)"), 24)), Error);
+  RowReader text("x.csv", std::string_view("1,2,3\n"));
+  text.turn_row();
+  EXPECT_EQ(text.dimension(), 3U);
+}
+
 TEST(Npy, FortranOrderIsFineWhereItMeansNothing) {
   EXPECT_EQ(read(npy(dictionary("<f8", "(2, 1)", "True"), 16)),
             (std::vector<std::vector<double>>{{1}, {2}}));

@@ -150,6 +150,13 @@ def test_fit_and_tail_index():
     assert (rows["infinite_variance"], rows["advice"]) == ("no", "mean")
     with pytest.raises(ValueError, match="batch is 0"):
         medgrad.tail_index(x, batch=0)
+    # The p-value by samples of the fitted law, whatever the threads, is near that of the law of large samples: its standard error is
+    # sqrt(p (1 - p) / 199) < 0.036, and p counts twice where there is a second test of the tail.
+    simulated = medgrad.tail_index(x, bootstrap=199)
+    assert simulated["p_value"] == medgrad.tail_index(x, bootstrap=199, threads=1)["p_value"]
+    assert abs(simulated["p_value"] - medgrad.tail_index(x)["p_value"]) < 0.3
+    with pytest.raises(ValueError, match="bootstrap is 9; it is for numbers"):
+        medgrad.tail_index(np.zeros((30, 2)), bootstrap=9)
 
 
 def test_scores_and_tail_moments():
