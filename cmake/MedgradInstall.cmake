@@ -21,8 +21,13 @@ install(FILES ${PROJECT_BINARY_DIR}/src/generated/medgrad/version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/medgrad)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET medgrad_torch_program)
-  # A libtorch outside the system's folders is found where it was found here.
+  # A libtorch outside the system's folders is found where it was found here. CMake would leave it out if it is within the
+  # project, as that of ./dev test --torch 2 is.
   set_target_properties(medgrad_torch_program PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${TORCH_INSTALL_PREFIX}" medgrad_torch_within)
+  if(medgrad_torch_within)
+    set_target_properties(medgrad_torch_program PROPERTIES INSTALL_RPATH "${TORCH_INSTALL_PREFIX}/lib")
+  endif()
   install(TARGETS medgrad_torch_program RUNTIME DESTINATION libexec/medgrad)
 endif()
 if(TARGET medgrad_command)
