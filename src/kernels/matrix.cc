@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/matrix.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
@@ -75,6 +76,91 @@ void LineProducts(const double* a, std::size_t rows, std::size_t columns, std::s
   }
 }
 
+// Rows i … i + kRows - 1 of a symmetric matrix, up to the diagonal: their part of out before them,
+// and out_i … from what is before. kRows is 4, or 1.
+template <std::size_t kRows>
+void AddSymmetricRows(const double* HWY_RESTRICT a, std::size_t n, std::size_t i,
+                      const double* HWY_RESTRICT x, double* HWY_RESTRICT out) {
+  const hn::CappedTag<double, kLanes> d;
+  constexpr std::size_t kParts = kLanes / hn::MaxLanes(decltype(d)());
+  const std::size_t N = hn::Lanes(d), whole = i / kLanes * kLanes;
+  const double* HWY_RESTRICT const row = a + i * n;
+  hn::Vec<decltype(d)> sum[kRows][kParts];
+  for (auto& of_row : sum)
+    for (auto& part : of_row) part = hn::Zero(d);
+  for (std::size_t j = 0; j < whole; j += kLanes) {
+    for (std::size_t p = 0; p < kParts; ++p) {
+      const std::size_t at = j + p * N;
+      const auto xj = hn::LoadU(d, x + at);
+      auto add = hn::LoadU(d, out + at);
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const auto v = hn::LoadU(d, row + r * n + at);
+        sum[r][p] = MulAdd(d, v, xj, sum[r][p]);
+        add = MulAdd(d, hn::Set(d, x[i + r]), v, add);
+      }
+      hn::StoreU(add, d, out + at);
+    }
+  }
+  for (std::size_t r = 0; r < kRows; ++r) {
+    double lanes[kLanes], rest = row[r * n + i + r] * x[i + r];
+    for (std::size_t p = 0; p < kParts; ++p) hn::StoreU(sum[r][p], d, lanes + p * N);
+    for (std::size_t j = whole; j < i + r; ++j) {
+      rest += row[r * n + j] * x[j];
+      out[j] += row[r * n + j] * x[i + r];
+    }
+    out[i + r] += sum_lanes(lanes) + rest;
+  }
+}
+
+void AddSymmetricLines(const double* a, std::size_t n, std::size_t begin, std::size_t end,
+                       const double* x, double* out) {
+  std::size_t i = begin;
+  for (; i + 4 <= end; i += 4) AddSymmetricRows<4>(a, n, i, x, out);
+  for (; i < end; ++i) AddSymmetricRows<1>(a, n, i, x, out);
+}
+
+// (mean_i + mean_k - squares_ik - all) / 2 from k on.
+template <class D>
+HWY_INLINE hn::Vec<D> Centred(D d, const double* squares, const double* mean, double of_row,
+                              double all, std::size_t k) {
+  const auto both = hn::Add(hn::Set(d, of_row), hn::LoadU(d, mean + k));
+  const auto twice = hn::Sub(hn::Sub(both, hn::LoadU(d, squares + k)), hn::Set(d, all));
+  return hn::Mul(twice, hn::Set(d, 0.5));
+}
+
+// visit(d, k) for the columns k of all vectors, and of those that are left.
+template <class Visit>
+HWY_INLINE void VisitColumns(std::size_t n, Visit&& visit) {
+  const hn::ScalableTag<double> d;
+  const hn::CappedTag<double, 1> one;
+  std::size_t k = 0;
+  for (; k + hn::Lanes(d) <= n; k += hn::Lanes(d)) visit(d, k);
+  for (; k < n; ++k) visit(one, k);
+}
+
+void ScaleCentred(const double* HWY_RESTRICT squares, std::size_t n, const double* mean, double all,
+                  const double* scale, double* HWY_RESTRICT out) {
+  for (std::size_t i = 0; i < n; ++i) {
+    VisitColumns(n, [&](auto d, std::size_t k) HWY_ATTR {
+      const auto both = hn::Mul(hn::Set(d, scale[i]), hn::LoadU(d, scale + k));
+      hn::StoreU(hn::Mul(both, Centred(d, squares + i * n, mean, mean[i], all, k)), d,
+                 out + i * n + k);
+    });
+  }
+}
+
+void AddCentred(const double* HWY_RESTRICT squares, std::size_t n, const double* mean, double all,
+                const double* x, double* HWY_RESTRICT out) {
+  std::fill_n(out, n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    VisitColumns(n, [&](auto d, std::size_t k) HWY_ATTR {
+      const auto product =
+          hn::Mul(Centred(d, squares + i * n, mean, mean[i], all, k), hn::Set(d, x[i]));
+      hn::StoreU(hn::Add(hn::LoadU(d, out + k), product), d, out + k);
+    });
+  }
+}
+
 // Columns of a panel of b, which is copied so that they are next to each other.
 constexpr std::size_t kPanel = HWY_TARGET <= HWY_AVX3 ? 16 : 8;
 
@@ -128,6 +214,9 @@ HWY_AFTER_NAMESPACE();
 namespace medgrad::kernels {
 HWY_EXPORT(AddLines);
 HWY_EXPORT(LineProducts);
+HWY_EXPORT(AddSymmetricLines);
+HWY_EXPORT(ScaleCentred);
+HWY_EXPORT(AddCentred);
 HWY_EXPORT(Multiply);
 
 void add_lines(const double* a, std::size_t rows, std::size_t columns, std::size_t stride,
@@ -139,6 +228,21 @@ void line_products(const double* a, std::size_t rows, std::size_t columns, std::
                    const double* x, double* out) {
   simd_ready();
   HWY_DYNAMIC_DISPATCH(LineProducts)(a, rows, columns, stride, x, out);
+}
+void add_symmetric_lines(const double* a, std::size_t n, std::size_t begin, std::size_t end,
+                         const double* x, double* out) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(AddSymmetricLines)(a, n, begin, end, x, out);
+}
+void scale_centred(const double* squares, std::size_t n, const double* mean, double all,
+                   const double* scale, double* out) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(ScaleCentred)(squares, n, mean, all, scale, out);
+}
+void add_centred(const double* squares, std::size_t n, const double* mean, double all,
+                 const double* x, double* out) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(AddCentred)(squares, n, mean, all, x, out);
 }
 void multiply(const double* a, const double* b, std::size_t n, std::size_t m, std::size_t p,
               double* c, double* room) {

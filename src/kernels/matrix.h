@@ -1,6 +1,7 @@
 // Products of matrices and vectors of doubles, by rows: what n x n matrices of inner products need.
 //
-// No products are fused and every sum has one order, so that all SIMD targets give the same bits.
+// Every sum has one order and products are not fused, but for symmetric matrices, so that all SIMD
+// targets give the same bits.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,19 @@ void add_lines(const double* a, std::size_t rows, std::size_t columns, std::size
 // out_k = <row k of a, x>, over lanes like every sum (simd.h).
 void line_products(const double* a, std::size_t rows, std::size_t columns, std::size_t stride,
                    const double* x, double* out);
+
+// out_j += the part of A x, A symmetric of n x n, that rows [begin, end) have in and below the
+// diagonal: those products are read, and no others. Four rows at a time from multiples of 4 on;
+// begin is one, and so is end, or it is n. Sums over a row are by lanes.
+void add_symmetric_lines(const double* a, std::size_t n, std::size_t begin, std::size_t end,
+                         const double* x, double* out);
+
+// Inner products around a mean from squared distances, c_ik = (mean_i + mean_k - squares_ik - all)
+// / 2 (n x n): out_ik = (scale_i scale_k) c_ik, and out_k = sum_i x_i c_ik, rows in order.
+void scale_centred(const double* squares, std::size_t n, const double* mean, double all,
+                   const double* scale, double* out);
+void add_centred(const double* squares, std::size_t n, const double* mean, double all,
+                 const double* x, double* out);
 
 // c = a b for matrices of n x m and m x p; sums run in the order of m. `room`: multiply_room(m)
 // doubles.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -48,6 +49,62 @@ TEST_F(MatrixKernels, LinesAddUpInOrder) {
           }
         }
       }
+    }
+  }
+}
+
+// Half of the matrix is enough, and bands of rows add up to all of it.
+TEST_F(MatrixKernels, LinesOfSymmetricMatrices) {
+  for (const std::size_t n : {1u, 3u, 4u, 18u, 37u, 70u}) {
+    auto a = draw(n * n);
+    const auto x = draw(n);
+    std::vector<double> want(n), size(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < n; ++k) {
+        const double term = a[1 + (i > k ? i * n + k : k * n + i)] * x[1 + k];
+        want[i] += term;
+        size[i] += std::abs(term);
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t k = i + 1; k < n; ++k) a[1 + i * n + k] = NAN;
+    std::vector<double> first;
+    for (const std::string& target : simd_targets()) {
+      SCOPED_TRACE(target);
+      force_simd_target(target);
+      const std::size_t cut = n / 8 * 4;
+      std::vector<double> out(n), below(n);
+      add_symmetric_lines(a.data() + 1, n, 0, cut, x.data() + 1, out.data());
+      add_symmetric_lines(a.data() + 1, n, cut, n, x.data() + 1, below.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        out[i] += below[i];
+        // Rounding: two sums of at most 70 terms.
+        EXPECT_NEAR(out[i], want[i], 140 * 0x1p-53 * size[i]);
+      }
+      if (first.empty()) first = out;
+      EXPECT_EQ(out, first);
+    }
+  }
+}
+
+TEST_F(MatrixKernels, CentredProducts) {
+  for (const std::string& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    force_simd_target(target);
+    for (const std::size_t n : {1u, 7u, 16u, 21u}) {
+      const auto squares = draw(n * n), mean = draw(n), scale = draw(n), x = draw(n);
+      const double all = 0.3;
+      std::vector<double> scaled(n * n), out(n), want(n);
+      scale_centred(squares.data() + 1, n, mean.data() + 1, all, scale.data() + 1, scaled.data());
+      add_centred(squares.data() + 1, n, mean.data() + 1, all, x.data() + 1, out.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k < n; ++k) {
+          const double c = (mean[1 + i] + mean[1 + k] - squares[1 + i * n + k] - all) / 2;
+          ASSERT_EQ(scaled[i * n + k], scale[1 + i] * scale[1 + k] * c);
+          want[k] += c * x[1 + i];
+        }
+      }
+      EXPECT_EQ(out, want);
     }
   }
 }

@@ -91,12 +91,12 @@ bool has_eigenvalue_from(double bound, std::size_t n, std::span<const double> a)
   return count_from(reduce(n, b).t, std::ldexp(bound, -exponent)) > 0;
 }
 
-EigenPair largest_eigenpair(std::size_t n, std::span<const double> a) {
+EigenPair largest_eigenpair(std::size_t n, std::span<const double> a, ThreadPool* pool) {
   if (n == 0) return {};
   // Reducing takes 4/3 n^3 operations, Lanczos' method n^2 for each of about a hundred steps.
   constexpr std::size_t kManyRows = 64;
   if (n > kManyRows) {
-    if (std::optional<EigenPair> pair = lanczos_eigenpair(n, a)) return *std::move(pair);
+    if (std::optional<EigenPair> pair = lanczos_eigenpair(n, a, pool)) return *std::move(pair);
   }
   int exponent = 0;
   std::vector<double> b = normalised(a, exponent);

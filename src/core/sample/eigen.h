@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "medgrad/thread_pool.h"
+
 namespace medgrad::estimators {
 
 // The largest eigenvalue of a symmetric n x n matrix (row-major, entries of any finite size).
@@ -19,6 +21,8 @@ struct EigenPair {
   double value = 0;
   std::vector<double> vector;
 };
-[[nodiscard]] EigenPair largest_eigenpair(std::size_t n, std::span<const double> a);
+// The result does not depend on the threads of the pool.
+[[nodiscard]] EigenPair largest_eigenpair(std::size_t n, std::span<const double> a,
+                                          ThreadPool* pool = nullptr);
 
 }  // namespace medgrad::estimators

@@ -19,8 +19,13 @@ namespace {
 // (x_i - mu) . v = sum_k <x_i - mu, x_k - mu> sqrt(p_k) u_k / sqrt(lambda).
 class Filter {
  public:
-  Filter(std::vector<double> squares, std::size_t n, const Distinct& places)
-      : m_(places.first.size()), squares_(std::move(squares)), c_(m_, 1.0), count_(m_), place_(m_) {
+  Filter(std::vector<double> squares, std::size_t n, const Distinct& places, ThreadPool* pool)
+      : m_(places.first.size()),
+        squares_(std::move(squares)),
+        c_(m_, 1.0),
+        count_(m_),
+        place_(m_),
+        pool_(pool) {
     for (const std::size_t place : places.of) ++count_[place];
     std::iota(place_.begin(), place_.end(), std::size_t{0});
     if (m_ < n) keep(n, places.first);
@@ -49,9 +54,6 @@ class Filter {
     for (const std::size_t i : chosen)
       for (const std::size_t k : chosen) *to++ = squares_[i * n + k];
   }
-  [[nodiscard]] double inner(std::size_t i, std::size_t k) const {
-    return (mean_[i] + mean_[k] - squares_[i * m_ + k] - all_) / 2;
-  }
 
   std::size_t m_;
   std::vector<double> squares_;  // m x m; the distances
@@ -60,6 +62,7 @@ class Filter {
   std::vector<double> root_, mean_, scaled_;
   double all_ = 0;
   EigenPair widest_;
+  ThreadPool* pool_;
 };
 
 double Filter::find_widest() {
@@ -73,11 +76,8 @@ double Filter::find_widest() {
   }
   kernels::add_lines(squares_.data(), m_, m_, m_, share.data(), mean_.data());
   all_ = std::inner_product(share.begin(), share.end(), mean_.begin(), 0.0);
-  for (std::size_t i = 0; i < m_; ++i) {
-    double* const row = &scaled_[i * m_];
-    for (std::size_t k = 0; k < m_; ++k) row[k] = root_[i] * root_[k] * inner(i, k);
-  }
-  widest_ = largest_eigenpair(m_, std::span(scaled_).first(m_ * m_));
+  kernels::scale_centred(squares_.data(), m_, mean_.data(), all_, root_.data(), scaled_.data());
+  widest_ = largest_eigenpair(m_, std::span(scaled_).first(m_ * m_), pool_);
   return widest_.value = std::max(0.0, widest_.value);
 }
 
@@ -85,10 +85,10 @@ bool Filter::cut() {
   std::vector<double> pull(m_), tau(m_);
   for (std::size_t k = 0; k < m_; ++k) pull[k] = root_[k] * widest_.vector[k];
   double most = 0;
+  std::vector<double> products(m_);
+  kernels::add_centred(squares_.data(), m_, mean_.data(), all_, pull.data(), products.data());
   for (std::size_t i = 0; i < m_ && widest_.value > 0; ++i) {
-    double product = 0;
-    for (std::size_t k = 0; k < m_; ++k) product += inner(i, k) * pull[k];
-    const double along = product / std::sqrt(widest_.value);
+    const double along = products[i] / std::sqrt(widest_.value);
     tau[i] = along * along;
     most = std::max(most, tau[i]);
   }
@@ -118,7 +118,7 @@ Plan plan(const Caf& rule, const Points& points) {
   std::vector<double> squares = points.squared_distances();
   const Distinct places = distinct_rows(squares, n, n);
   const std::size_t count = places.first.size();
-  Filter filter(std::move(squares), n, places);
+  Filter filter(std::move(squares), n, places, points.pool());
   Plan made;
   std::vector<double> best(count, 1.0);
   double least = kInfinity;

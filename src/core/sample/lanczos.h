@@ -17,6 +17,7 @@ namespace medgrad::estimators {
 
 // None where it does not converge within a few hundred steps: where eigenvalues are crowded below
 // the largest.
-[[nodiscard]] std::optional<EigenPair> lanczos_eigenpair(std::size_t n, std::span<const double> a);
+[[nodiscard]] std::optional<EigenPair> lanczos_eigenpair(std::size_t n, std::span<const double> a,
+                                                         ThreadPool* pool = nullptr);
 
 }  // namespace medgrad::estimators

@@ -228,7 +228,7 @@ RulePlan plan_rule(const Rule& rule, const Input<T>& input, std::uint64_t round)
   gram.points = input.n;
   if (needs_gram(rule)) gram = gram_of(input, needs_origin(rule));
   const bool finite = !gram.g.empty() && gram.seen.nan == 0 && gram.seen.inf == 0;
-  Points points(std::move(gram));
+  Points points(std::move(gram), input.pool);
   RulePlan made = make_plan(rule, points, input.weights, round);
   made.finite = finite;
   if (!made.rest) return made;

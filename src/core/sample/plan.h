@@ -31,7 +31,10 @@ void merge_columns(std::vector<double>& w, std::span<const std::size_t> same);
 // At first they are the rows themselves, around their componentwise median.
 class Points {
  public:
-  explicit Points(Gram gram);
+  // What is done on all pairs of points is done on the threads of the pool, if there is one, with
+  // the same bits.
+  explicit Points(Gram gram, ThreadPool* pool = nullptr);
+  [[nodiscard]] ThreadPool* pool() const { return pool_; }
 
   [[nodiscard]] std::size_t size() const { return gram_.rows(); }
   // With the origin, the last one, if there is one.
@@ -81,6 +84,7 @@ class Points {
   [[nodiscard]] bool keeps_distance(std::size_t i, std::size_t k, double share) const;
   void multiply_out(std::vector<double> w, Gram& gram);
 
+  ThreadPool* pool_;
   Gram gram_;         // of the points; exponents are those of the points
   std::size_t rows_;  // with the origin
   bool measured_;

@@ -29,12 +29,16 @@ double in_units(Scaled square, int unit) {
 
 // c = a b for row-major matrices of n x m and m x p. Sums run in the order of m.
 void multiply(const double* a, const double* b, std::size_t n, std::size_t m, std::size_t p,
-              double* c) {
+              double* c, ThreadPool* pool) {
   const auto zeros = static_cast<std::size_t>(std::count(a, a + n * m, 0.0));
   constexpr std::size_t kSparse = 8;
   if (n * m - zeros > n * m / kSparse) {
-    std::vector<double> room(kernels::multiply_room(m));
-    return kernels::multiply(a, b, n, m, p, c, room.data());
+    constexpr std::size_t kBand = 64;  // rows that are worth copying b for
+    return for_each(pool, (n + kBand - 1) / kBand, [&](std::size_t band) {
+      const std::size_t begin = band * kBand, rows = std::min(kBand, n - begin);
+      std::vector<double> room(kernels::multiply_room(m));
+      kernels::multiply(a + begin * m, b, rows, m, p, c + begin * p, room.data());
+    });
   }
   std::fill_n(c, n * p, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -82,8 +86,9 @@ void merge_columns(std::vector<double>& w, std::span<const std::size_t> same) {
   }
 }
 
-Points::Points(Gram gram)
-    : gram_(std::move(gram)),
+Points::Points(Gram gram, ThreadPool* pool)
+    : pool_(pool),
+      gram_(std::move(gram)),
       rows_(gram_.points),
       measured_(!gram_.g.empty()),
       own_(gram_.exponents),
@@ -184,8 +189,8 @@ void Points::multiply_out(std::vector<double> w, Gram& gram) {
     std::copy_n(&w[points.first[i] * old], old, &own[i * old]);
     for (std::size_t k = 0; k < old; ++k) transposed[k * few + i] = own[i * old + k];
   }
-  multiply(own.data(), gram_.g.data(), few, old, old, half.data());
-  multiply(half.data(), transposed.data(), few, old, few, inner.data());
+  multiply(own.data(), gram_.g.data(), few, old, old, half.data(), pool_);
+  multiply(half.data(), transposed.data(), few, old, few, inner.data(), pool_);
   gram.g.resize(now * now);
   gram.same.resize(now);
   for (std::size_t i = 0; i < now; ++i) {
@@ -224,7 +229,7 @@ void Points::mix(std::size_t n, std::span<const double> m, bool products) {
   if (mixture_.empty()) {
     mixture = w;
   } else {
-    multiply(w.data(), mixture_.data(), now, old, rows_, mixture.data());
+    multiply(w.data(), mixture_.data(), now, old, rows_, mixture.data(), pool_);
   }
   mixture_ = std::move(mixture);
   if (row_products_.empty() && own_.empty() && old == rows_) row_products_ = gram_.g;
