@@ -79,7 +79,7 @@ class Noise final : public Command {
                   "fit: samples of the fitted law that the p-value of the stable law is simulated "
                   "by (numbers only; default 199, 0: by the law of large samples)");
     options.value("--report", report_, "FILE",
-                  "fit: also write an HTML page with pictures of the tails (numbers only)");
+                  "fit: also write an HTML page with pictures of the tails");
     options.offer("--method", {fit_methods().begin(), fit_methods().end()});
     parameters_.declare(options, noises(), {"form"});
     output_.declare(options);
@@ -107,6 +107,9 @@ class Noise final : public Command {
   [[nodiscard]] static TailSketch read_numbers(RowReader& reader, NoiseFit& found);
   [[nodiscard]] VerdictOptions verdict_options() const;
   [[nodiscard]] std::string options_given() const;
+  // Of numbers or rows, where a page was asked for.
+  template <class Data>
+  void report(const Data& data, const NoiseFit& found, const std::string& name) const;
   void fit_numbers(const TailSketch& sketch, NoiseFit& found, const Common& common) const;
   template <class T>
   void fit_rows(const Rows<T>& rows, NoiseFit& found, const Common& common) const;
@@ -259,14 +262,7 @@ void Noise::fit(const Common& common) const {
     const TailSketch sketch = read_numbers(reader, found);
     tell_note(reader, common);
     named([&] { fit_numbers(sketch, found, common); });
-    if (!report_.empty()) {
-      write_tail_report(report_, sketch.sample(), found, reader.name(),
-                        fmt::format("medgrad noise fit {} --report {}{}", shell_word(reader.name()),
-                                    shell_word(report_), options_given()));
-    }
-  } else if (!report_.empty()) {
-    throw Error(fmt::format("--report draws the tails of numbers; {} has rows of {} entries.",
-                            reader.name(), reader.dimension()));
+    report(sketch.sample(), found, reader.name());
   } else if (file_.empty() || file_ == "-") {
     std::vector<double> rows(reader.dimension());
     while (reader.next(std::span(rows).last(reader.dimension())))
@@ -275,11 +271,13 @@ void Noise::fit(const Common& common) const {
     const std::size_t d = reader.dimension();
     named([&] { fit_rows(Rows<double>(rows.data(), rows.size() / d, d), found, common); });
     tell_note(reader, common);
+    report(Rows<double>(rows.data(), rows.size() / d, d), found, reader.name());
   } else {
     const std::string files[] = {file_};
     const auto fit_it = [&](const auto& matrix) {
       named([&] { fit_rows(matrix.rows(), found, common); });
       tell_notes(matrix.notes(), common);
+      report(matrix.rows(), found, reader.name());
     };
     std::visit(fit_it, read_matrix(files));
   }
@@ -303,6 +301,20 @@ TailSketch Noise::read_numbers(RowReader& reader, NoiseFit& found) {
   found.nan = sketch.missing();
   found.inf = sketch.infinite();
   return sketch;
+}
+
+template <class Data>
+void Noise::report(const Data& data, const NoiseFit& found, const std::string& name) const {
+  if (report_.empty()) return;
+  const std::string command = fmt::format("medgrad noise fit {} --report {}{}", shell_word(name),
+                                          shell_word(report_), options_given());
+  if constexpr (requires { data.row(0); }) {
+    if (data.n() == 1) {  // numbers side by side
+      const std::vector<double> row(data.row(0), data.row(0) + data.d());
+      return write_tail_report(report_, std::span<const double>(row), found, name, command);
+    }
+  }
+  write_tail_report(report_, data, found, name, command);
 }
 
 // What the fit depends on, as it was given.

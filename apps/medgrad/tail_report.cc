@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -15,7 +16,9 @@
 #include "lab/report/origin.h"
 #include "lab/report/report.h"
 #include "medgrad/build_info.h"
-#include "medgrad/stable.h"
+#include "medgrad/error.h"
+#include "medgrad/stable_fit.h"
+#include "medgrad/tail_summary.h"
 
 namespace medgrad::app {
 namespace {
@@ -32,63 +35,31 @@ std::vector<double> centred(std::span<const double> sample) {
   return x;
 }
 
-// Both tails from the median on, on logarithmic axes.
-lab::Panel quantile_plot(const std::vector<double>& x, const StableFit& fit) {
-  lab::Panel panel{.id = "quantiles",
-                   .title = "Quantiles against the fitted stable law",
-                   .x = {"distance of the law's quantile from its median", true},
-                   .y = {"of the sample's", true}};
-  const Stable law(fit.parameters);
-  const double middle = law.quantile(0.5);
-  const auto n = static_cast<double>(x.size());
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  for (const bool right : {true, false}) {
-    lab::Series series{.name = right ? "right tail" : "left tail",
-                       .key = right ? "right" : "left",
-                       .style = lab::SeriesStyle::points};
-    for (double rank = 1; rank < n / 2; rank = std::max(rank + 1, std::floor(rank * 1.06))) {
-      const double part = (rank - 0.5) / n;
-      const auto i = static_cast<std::size_t>(rank) - 1;
-      const double theirs =
-          right ? law.survival_quantile(part) - middle : middle - law.quantile(part);
-      const double ours = right ? x[x.size() - 1 - i] : -x[i];
-      if (!(theirs > 0) || !(ours > 0) || !std::isfinite(theirs)) continue;
-      series.x.push_back(theirs);
-      series.y.push_back(ours);
-      low = std::min(low, theirs);
-      high = std::max(high, theirs);
-    }
-    std::reverse(series.x.begin(), series.x.end());
-    std::reverse(series.y.begin(), series.y.end());
-    if (!series.x.empty()) panel.series.push_back(series);
-  }
-  if (high > 0)
-    panel.series.push_back({.name = "the law itself",
-                            .key = "law",
-                            .style = lab::SeriesStyle::dashed,
-                            .x = {low, high},
-                            .y = {low, high}});
-  panel.note = "Points above the line are farther out than the law has them.";
-  return panel;
+// Their sizes, farthest first.
+std::vector<double> sizes_of(std::vector<double> x) {
+  std::erase_if(x, [](double v) { return !std::isfinite(v); });
+  for (double& v : x) v = std::fabs(v);
+  std::sort(x.begin(), x.end(), std::greater<>());
+  return x;
 }
 
-}  // namespace
+std::optional<lab::ParetoTail> law_of(const std::optional<Peaks>& peaks) {
+  return peaks ? std::optional(lab::pareto_tail(*peaks)) : std::nullopt;
+}
 
-void write_tail_report(const std::string& file, std::span<const double> sample, const NoiseFit& fit,
-                       const std::string& name, const std::string& command) {
-  const std::vector<double> x = centred(sample);
-  std::vector<double> y = x;
-  for (double& v : y) v = std::fabs(v);
-  std::sort(y.begin(), y.end(), std::greater<>());
+// Of numbers: Hill plot, mean excess, and quantiles against the stable law where there is one.
+lab::Figure figure_of(std::span<const double> sample, const std::optional<TailVerdict>& judged,
+                      const std::optional<StableFit>& stable) {
   lab::Figure figure{.id = "tails", .title = {}, .caption = {}, .columns = 2, .band = "95 %"};
-  const std::optional<TailVerdict>& judged = fit.summary.judged;
+  const std::vector<double> x = centred(sample), y = sizes_of(x);
   figure.panels.push_back(lab::hill_panel(y, judged ? std::optional(judged->index) : std::nullopt));
-  std::optional<lab::ParetoTail> law;
-  if (judged && judged->both)
-    law = {judged->both->threshold, judged->both->pareto.sigma, judged->both->pareto.xi};
-  figure.panels.push_back(lab::mean_excess_panel(y, law));
-  if (fit.stable && fit.stable->parameters.alpha >= 0.1)
-    figure.panels.push_back(quantile_plot(x, *fit.stable));
+  figure.panels.push_back(lab::mean_excess_panel(y, judged ? law_of(judged->both) : std::nullopt));
+  if (stable && stable->parameters.alpha >= 0.1)
+    figure.panels.push_back(lab::quantile_panel(x, stable->parameters));
+  return figure;
+}
+
+Json rows_of(const NoiseFit& fit) {
   Json rows = Json::array();
   for (const auto& [what, answer] : answers_of(fit))
     rows.push_back({{"what", what}, {"estimate", answer}});
@@ -98,6 +69,12 @@ void write_tail_report(const std::string& file, std::span<const double> sample, 
     rows.back()["low"] = json_number(e.interval.low);
     rows.back()["high"] = json_number(e.interval.high);
   }
+  return rows;
+}
+
+void write_page(const std::string& file, const NoiseFit& fit, Json rows,
+                std::span<const lab::Figure> figures, const std::string& name,
+                const std::string& command) {
   // The sentence to act on comes first.
   const Json summary = {{"experiment", "tails"},
                         {"title", "Verdict"},
@@ -105,15 +82,96 @@ void write_tail_report(const std::string& file, std::span<const double> sample, 
                         {"version", std::string(build_info().version)},
                         {"again", false},
                         {"claims", Json::array()},
-                        {"rows", rows}};
+                        {"rows", std::move(rows)}};
   const lab::ReportSection section{.name = "tails",
                                    .label = name,
                                    .config = {},
                                    .summary = summary.dump(),
-                                   .figures = lab::to_json_text(std::span(&figure, 1))};
+                                   .figures = lab::to_json_text(figures)};
   lab::write_report(
       file, std::span(&section, 1),
       {.title = "Tails of " + name, .command = command, .origin = lab::origin_here()});
 }
+
+// One component of rows by itself.
+struct Component {
+  std::size_t place = 0;
+  std::vector<double> numbers;
+  TailVerdict judged;
+  [[nodiscard]] double xi() const {
+    return judged.both ? judged.both->pareto.xi : -std::numeric_limits<double>::infinity();
+  }
+};
+
+template <Real T>
+std::optional<Component> component_of(const Rows<T>& rows, std::size_t place) {
+  Component c{.place = place, .numbers = {}, .judged = {}};
+  for (std::size_t i = 0; i < rows.n(); ++i)
+    c.numbers.push_back(static_cast<double>(rows.row(i)[place]));
+  try {
+    c.judged = judge_tails(c.numbers);
+  } catch (const Error&) {  // too few numbers, or all alike
+    return std::nullopt;
+  }
+  return c;
+}
+
+}  // namespace
+
+void write_tail_report(const std::string& file, std::span<const double> sample, const NoiseFit& fit,
+                       const std::string& name, const std::string& command) {
+  const lab::Figure figure = figure_of(sample, fit.summary.judged, fit.stable);
+  write_page(file, fit, rows_of(fit), std::span(&figure, 1), name, command);
+}
+
+template <Real T>
+void write_tail_report(const std::string& file, const Rows<T>& rows, const NoiseFit& fit,
+                       const std::string& name, const std::string& command) {
+  constexpr std::size_t kMost = 32;
+  const std::vector<double> y = sizes_of(noise_norms(rows));
+  const std::optional<Peaks>& norms = fit.summary.norms;
+  std::vector<lab::Figure> figures = {{.id = "norms",
+                                       .title = "Norms of rows around their median",
+                                       .caption = {},
+                                       .columns = 2,
+                                       .band = "95 %"}};
+  std::vector<lab::Panel>& panels = figures[0].panels;
+  panels.push_back(lab::hill_panel(y, norms ? std::optional(norms->index()) : std::nullopt));
+  panels.push_back(lab::mean_excess_panel(y, law_of(norms)));
+  if (norms) panels.push_back(lab::quantile_panel(y, lab::pareto_tail(*norms)));
+
+  Json lines = rows_of(fit);
+  std::optional<Component> heaviest;
+  const std::size_t count = std::min(rows.d(), kMost);
+  for (std::size_t c = 0; c < count; ++c) {
+    std::optional<Component> one = component_of(rows, c * rows.d() / count);
+    if (!one) continue;
+    const TailVerdict& v = one->judged;
+    lines.push_back(
+        {{"what", fmt::format("component {} (infinite variance: {}, advice: {})", one->place + 1,
+                              medgrad::name(v.infinite_variance), medgrad::name(v.advice))},
+         {"estimate", json_number(v.index)},
+         {"low", json_number(v.index_interval.low)},
+         {"high", json_number(v.index_interval.high)}});
+    if (!heaviest || one->xi() > heaviest->xi()) heaviest = std::move(one);
+  }
+  if (heaviest) {
+    std::optional<StableFit> stable;
+    try {
+      stable = fit_stable(heaviest->numbers, StableFitOptions{});
+    } catch (const Error&) {  // half of them are one number
+    }
+    lab::Figure figure = figure_of(heaviest->numbers, heaviest->judged, stable);
+    figure.id = "component";
+    figure.title = fmt::format("Component {}, whose tail is the heaviest", heaviest->place + 1);
+    figures.push_back(std::move(figure));
+  }
+  write_page(file, fit, std::move(lines), figures, name, command);
+}
+
+template void write_tail_report(const std::string&, const Rows<float>&, const NoiseFit&,
+                                const std::string&, const std::string&);
+template void write_tail_report(const std::string&, const Rows<double>&, const NoiseFit&,
+                                const std::string&, const std::string&);
 
 }  // namespace medgrad::app

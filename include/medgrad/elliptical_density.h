@@ -52,15 +52,18 @@ struct EllipticalFit {
   Interval alpha_interval;  // 95 %
   double alpha_error = 0;
   std::vector<double> location, shape;  // d; d x d, row by row
-  double log_likelihood = 0;            // of the radii
+  // The shape is that of rows / unit: a power of two where squares of spreads would be no numbers
+  // (beyond 2^500 or below 2^-500), 1 elsewhere.
+  double unit = 1;
+  double log_likelihood = 0;  // of the radii
   std::size_t n = 0, d = 0, left_out = 0;
 };
 
 // Location: componentwise median. Shape: Tyler's estimator (Ann. Stat. 15, 1987), which sees the
 // directions of the rows alone and is the same for every elliptical law. alpha and the size of the
 // shape: maximum likelihood of the radii. Rows with an entry that is not finite, and those that are
-// the median itself, are left out. Error for fewer than 20 rows or fewer than 2 d, and where the
-// rows lie in a subspace.
+// the median itself, are left out. Error for fewer than 20 rows or fewer than 2 d, where the rows
+// lie in a subspace, and where spreads of components are 2^500 times as large as others.
 template <Real T>
 [[nodiscard]] MEDGRAD_EXPORT EllipticalFit fit_elliptical(const Rows<T>& rows);
 

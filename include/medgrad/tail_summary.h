@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "medgrad/export.h"
 #include "medgrad/rows.h"
@@ -77,6 +78,17 @@ template <Real T>
                                                       std::span<const double> centre = {},
                                                       const RowsOptions& options = {});
 
+// |row - centre|_2 of every row (or of pairs of rows, as the options say) without its NaNs: what
+// `norms` of the summary is about.
+template <Real T>
+[[nodiscard]] MEDGRAD_EXPORT std::vector<double> noise_norms(const Rows<T>& rows,
+                                                             std::span<const double> centre = {},
+                                                             const RowsOptions& options = {});
+
+extern template std::vector<double> noise_norms(const Rows<float>&, std::span<const double>,
+                                                const RowsOptions&);
+extern template std::vector<double> noise_norms(const Rows<double>&, std::span<const double>,
+                                                const RowsOptions&);
 extern template TailSummary tail_summary(const Rows<float>&, std::span<const double>,
                                          const RowsOptions&);
 extern template TailSummary tail_summary(const Rows<double>&, std::span<const double>,

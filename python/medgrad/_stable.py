@@ -233,7 +233,8 @@ def fit_student(x):
 
 def fit_elliptical(x):
     """The elliptical stable law of n rows, log E exp(it'(X - location)) = -(t' shape t)^(alpha/2): a dict with "alpha", its 95 %
-    "interval" and standard "error", "location" (componentwise median) and "shape" (Tyler's estimator, its size by likelihood)."""
+    "interval" and standard "error", "location" (componentwise median) and "shape" (Tyler's estimator, its size by likelihood). The
+    shape is that of x / "unit": 1.0, or a power of two where squares of spreads would be no numbers."""
     x = array(x)
     if x.ndim != 2:
         raise ValueError(f"x has {x.ndim} axes; it must have two, n rows of d entries.")

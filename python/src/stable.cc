@@ -265,6 +265,7 @@ void add_stable(py::module_& m) {
       dict["error"] = fit.alpha_error;
       dict["location"] = location;
       dict["shape"] = shape;
+      dict["unit"] = fit.unit;
       dict["n"] = fit.n;
       dict["left_out"] = fit.left_out;
       return dict;

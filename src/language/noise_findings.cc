@@ -13,6 +13,7 @@
 #include "lab/findings/lookup.h"
 #include "lab/findings/tail_panels.h"
 #include "medgrad/error.h"
+#include "medgrad/peaks.h"
 #include "medgrad/rng.h"
 #include "medgrad/stable.h"
 
@@ -111,6 +112,10 @@ bool contradict(const StableFit& fit, const std::optional<TailIndex>& other) {
   return other && (fit.alpha.high < other->interval.low || fit.alpha.low > other->interval.high);
 }
 
+bool stable_fits(const libtorch::GradientNoise& noise) {
+  return noise.components.judged && noise.components.judged->stable_fits();
+}
+
 // Holds where the 95 % interval of the index by quantiles lies below 2, that is, where the outer
 // quantiles lie farther out, beside the inner ones, than those of a Gaussian law: a point estimate
 // below 2 is what Gaussian noise gives half of the time. The number itself means something for
@@ -132,6 +137,11 @@ Claim component_claim(const libtorch::GradientNoise& noise, const std::string& w
         "a "
         "tail index.",
         show(fit.parameters.alpha), show(fit.alpha.low), show(fit.alpha.high), show(other->alpha));
+  } else if (!stable_fits(noise)) {
+    evidence +=
+        fmt::format("{} ({}-{}), but no stable law describes them, and that is no tail index. {}",
+                    show(fit.parameters.alpha), show(fit.alpha.low), show(fit.alpha.high),
+                    noise.components.verdict());
   } else {
     evidence += fmt::format("{} ({}-{}). {}", show(fit.parameters.alpha), show(fit.alpha.low),
                             show(fit.alpha.high), noise.components.verdict());
@@ -190,7 +200,8 @@ void add_noise_findings(Results& r, const libtorch::GradientNoise& noise, std::s
   const std::string where = several ? fmt::format(" (batch {})", name) : "";
   if (noise.norms)
     add_index(r, "tail_index_norms", batch, noise.norms->alpha, noise.norms->interval);
-  if (const auto& fit = noise.components.quantiles)
+  // Its alpha is a tail index where a stable law describes the components, and only there.
+  if (const auto& fit = noise.components.quantiles; fit && stable_fits(noise))
     add_index(r, "tail_index_components", batch, fit->parameters.alpha, fit->alpha);
   const Histogram h = histogram(noise.errors);
   Panel counts{.id = "histogram",
@@ -223,7 +234,14 @@ void add_noise_findings(Results& r, const libtorch::GradientNoise& noise, std::s
   if (far.size() >= kEnough) {
     figure.panels.push_back(
         lab::hill_panel(far, noise.norms ? std::optional(noise.norms->alpha) : std::nullopt));
-    figure.panels.push_back(lab::mean_excess_panel(far, {}));
+    std::optional<lab::ParetoTail> law;
+    try {
+      law = lab::pareto_tail(
+          peaks_over_threshold(far, {.tail = Tail::right, .centre = Centre::none}));
+    } catch (const Error&) {  // too few, or all alike
+    }
+    figure.panels.push_back(lab::mean_excess_panel(far, law));
+    if (law) figure.panels.push_back(lab::quantile_panel(far, *law));
   }
   r.figures.push_back(std::move(figure));
 }

@@ -1,5 +1,6 @@
 // What the noise of gradients shows: a histogram of the errors |g_k - ∇|, their quantiles against
-// those of a Gaussian law, whether their tails are heavier, Hill plot and mean excess.
+// those of a Gaussian law, whether their tails are heavier; Hill plot, mean excess and quantiles of
+// the largest against the generalised Pareto law that was fitted to them.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +37,8 @@ struct QuantilePlot {
 // the axis `batch`, where there is enough to tell them by:
 //
 //     tail_index_norms       Hill's estimate for the errors, with _low and _high, its 95 % interval
-//     tail_index_components  of the stable law fitted to single components, the same way
+//     tail_index_components  of the stable law fitted to single components, the same way; only
+//                            where it fits
 void add_noise_findings(lab::Results& results, const libtorch::GradientNoise& noise,
                         std::size_t batch, bool several);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "base/text.h"
@@ -104,6 +105,22 @@ Directions tyler(const std::vector<double>& z, std::size_t n, std::size_t d) {
   return found;
 }
 
+// What the rows are divided by so that a shape matrix, which holds the squares of spreads, is one
+// of ordinary numbers: 1 wherever it can be, else the power of two next to the largest spread.
+double unit_of(std::span<const double> spreads) {
+  constexpr double kLarge = 0x1p500, kSmall = 0x1p-500;
+  const auto [least, most] = std::minmax_element(spreads.begin(), spreads.end());
+  if (*least > kSmall && *most < kLarge) return 1;
+  const double unit = std::ldexp(1.0, std::ilogb(*most));
+  if (!(*least / unit > kSmall)) {
+    throw Error(fmt::format(
+        "the spreads of components are from {} to {}; a shape matrix, which holds their squares, "
+        "needs them to be closer to each other.",
+        number(*least), number(*most)));
+  }
+  return unit;
+}
+
 }  // namespace
 
 template <Real T>
@@ -125,10 +142,14 @@ EllipticalFit fit_elliptical(const Rows<T>& rows) {
   };
   check(finite);
   std::vector<double> column(finite), units(d);
+  // Differences of the largest numbers are numbers of half of them.
+  const bool huge =
+      std::any_of(z.begin(), z.end(), [](double v) { return std::fabs(v) > 0x1p1000; });
+  const double half = huge ? 0.5 : 1;
   for (std::size_t j = 0; j < d; ++j) {
     for (std::size_t i = 0; i < finite; ++i) column[i] = z[i * d + j];
     fit.location.push_back(noise::median(column));
-    for (double& v : column) v = std::fabs(v - fit.location[j]);
+    for (double& v : column) v = std::fabs(half * v - half * fit.location[j]);
     units[j] = noise::median(column);
     if (!(units[j] > 0) || !std::isfinite(units[j])) {
       throw Error(fmt::format("component {} has no spread; a shape matrix needs one.", j + 1));
@@ -139,12 +160,14 @@ EllipticalFit fit_elliptical(const Rows<T>& rows) {
   for (std::size_t i = 0; i < finite; ++i) {
     double norm = 0;
     for (std::size_t j = 0; j < d; ++j) {
-      z[n * d + j] = (z[i * d + j] - fit.location[j]) / units[j];
+      z[n * d + j] = (half * z[i * d + j] - half * fit.location[j]) / units[j];
       norm = std::max(norm, std::fabs(z[n * d + j]));
     }
     if (norm > 0 && norm < 1e150) ++n;
   }
   check(n);
+  for (double& v : units) v /= half;
+  fit.unit = unit_of(units);
   fit.n = n;
   fit.left_out = rows.n() - n;
   Directions found = tyler(z, n, d);
@@ -182,7 +205,8 @@ EllipticalFit fit_elliptical(const Rows<T>& rows) {
   const double size = std::exp(2 * (scale + middle));
   for (std::size_t a = 0; a < d; ++a) {
     for (std::size_t b = 0; b < d; ++b)
-      fit.shape[a * d + b] = size * found.shape[a * d + b] * units[a] * units[b];
+      fit.shape[a * d + b] =
+          size * found.shape[a * d + b] * (units[a] / fit.unit) * (units[b] / fit.unit);
   }
   return fit;
 }

@@ -38,27 +38,6 @@ TailSummary checked(TailSummary s) {
   return s;
 }
 
-// |row|_2 of every row without its NaNs, some columns at a time to hold little of the matrix.
-template <Real T>
-std::vector<double> norms(const Rows<T>& rows, std::span<const double> centre,
-                          const RowsOptions& options) {
-  const std::size_t step = std::clamp<std::size_t>(options.max_entries / rows.n(), 1, rows.d());
-  const bool pairs = centre.empty() && options.centre == Centre::pairs;
-  std::vector<double> result(pairs ? rows.n() / 2 : rows.n());
-  for (std::size_t first = 0; first < rows.d(); first += step) {
-    const std::size_t width = std::min(step, rows.d() - first);
-    NoiseMatrix noise = noise::take(rows, centre, width, [&](std::size_t j) { return first + j; });
-    if (pairs) {
-      subtract_pairs(noise);
-    } else if (centre.empty() && options.centre != Centre::none) {
-      centre_columns(noise, options.centre);
-    }
-    const std::vector<double> part = noise::norms_of(noise);
-    for (std::size_t i = 0; i < noise.n; ++i) result[i] = std::hypot(result[i], part[i]);
-  }
-  return result;
-}
-
 // Adds up floor(sqrt(n)) rows at a time.
 TailIndex log_moment_rows(NoiseMatrix& noise) {
   const std::size_t m = static_cast<std::size_t>(std::sqrt(static_cast<double>(noise.n)));
@@ -186,7 +165,7 @@ void judge(TailSummary& s, const Rows<T>& rows, std::span<const double> centre,
       return noise::peaks_grouped(noise::norms_of(*noise), 1, {.tail = Tail::right});
     });
   }
-  const std::vector<double> sizes = norms(rows, centre, options);
+  const std::vector<double> sizes = noise_norms(rows, centre, options);
   attempt(s.norms, unsaid, [&] { return noise::peaks_grouped(sizes, 1, {.tail = Tail::right}); });
   if (!s.judged) s.judged = unjudged(around.n, around.width);
   TailVerdict& v = *s.judged;
@@ -246,7 +225,7 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
   TailSummary s;
   if (options.pool == Pool::norms) {
     s.quantiles_error = s.log_moment_error = "norms are not symmetric: only hill applies to them.";
-    const std::vector<double> sizes = norms(rows, centre, options);
+    const std::vector<double> sizes = noise_norms(rows, centre, options);
     s.hill = hill(sizes, {.tail = Tail::right});
     std::string unsaid;
     attempt(s.norms, unsaid, [&] { return noise::peaks_grouped(sizes, 1, {.tail = Tail::right}); });
@@ -286,6 +265,33 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
   return checked(std::move(s));
 }
 
+// Some columns at a time, to hold little of the matrix.
+template <Real T>
+std::vector<double> noise_norms(const Rows<T>& rows, std::span<const double> centre,
+                                const RowsOptions& options) {
+  check(rows, centre);
+  const std::size_t step = std::clamp<std::size_t>(options.max_entries / rows.n(), 1, rows.d());
+  const bool pairs = centre.empty() && options.centre == Centre::pairs;
+  std::vector<double> result(pairs ? rows.n() / 2 : rows.n());
+  for (std::size_t first = 0; first < rows.d(); first += step) {
+    const std::size_t width = std::min(step, rows.d() - first);
+    noise::NoiseMatrix noise =
+        noise::take(rows, centre, width, [&](std::size_t j) { return first + j; });
+    if (pairs) {
+      subtract_pairs(noise);
+    } else if (centre.empty() && options.centre != Centre::none) {
+      centre_columns(noise, options.centre);
+    }
+    const std::vector<double> part = noise::norms_of(noise);
+    for (std::size_t i = 0; i < noise.n; ++i) result[i] = std::hypot(result[i], part[i]);
+  }
+  return result;
+}
+
+template std::vector<double> noise_norms(const Rows<float>&, std::span<const double>,
+                                         const RowsOptions&);
+template std::vector<double> noise_norms(const Rows<double>&, std::span<const double>,
+                                         const RowsOptions&);
 template TailSummary tail_summary(const Rows<float>&, std::span<const double>, const RowsOptions&);
 template TailSummary tail_summary(const Rows<double>&, std::span<const double>, const RowsOptions&);
 

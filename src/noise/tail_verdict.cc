@@ -164,15 +164,19 @@ void set_index(TailVerdict& v, const RowTails& rows) {
   const Peaks* tail = vectors ? heavier_tail(v, rows) : heavier_tail(v);
   if (v.infinite > 0 || !tail) return;
   const Answer answer = v.infinite_variance;
-  const bool stable = v.stable_fits() && answer == Answer::yes && v.tail_excess > kInDoubt;
+  // A component that is far heavier than the others need not be among those that were tested.
+  const bool outdone = vectors && v.stable && tail->index_interval().high < v.stable->fit.alpha.low;
+  const bool stable =
+      v.stable_fits() && answer == Answer::yes && v.tail_excess > kInDoubt && !outdone;
   const bool either = v.stable && v.stable->p_value >= kStableAllows && v.stable->fit.alpha.low < 2;
   v.index = stable ? v.stable->fit.parameters.alpha : tail->index();
   v.index_interval = stable ? v.stable->fit.alpha : tail->index_interval();
   if (either && !stable) widen(v.index_interval, v.stable->fit.alpha);
   if (vectors) {
     widen(v.index_interval, tail->index_interval());
-    // Few of many components may be all there is far out.
-    if (!tail->pareto.xi_interval.contains(tail->far.xi))
+    // Few of many components may be all there is far out, where the others hide them: norms are a
+    // power only farther out than one sees from where they look like one.
+    if (!v.stable_fits() || !tail->pareto.xi_interval.contains(tail->far.xi))
       widen(v.index_interval, indices_of(tail->far.interval));
   }
   if (answer == Answer::yes) {

@@ -141,8 +141,26 @@ class Noise(CommandTest):
         # Few numbers, ties and infinities draw what there is.
         odd = np.append(np.round(values[:60]), [np.inf, np.nan])
         self.good("noise", "fit", self.file("odd.npy", odd[:, None]), "--report", page)
-        self.bad("--report draws the tails of numbers; .* rows of 2 entries", "noise", "fit", self.file("two.csv", "1,2\n3,4\n"),
-                 "--report", page)
+
+    def test_report_of_vectors(self):
+        page = self.path("rows.html")
+        rows = np.random.default_rng(3).standard_normal((400, 40))
+        rows[:, 5] = np.random.default_rng(4).standard_cauchy(400)
+        rows[7, 2], rows[8, 3] = np.nan, np.inf
+        data = self.file("rows.npy", rows)
+        self.assertEqual(self.good("noise", "fit", data, "--report", page), self.good("noise", "fit", data))
+        text = pathlib.Path(page).read_text(encoding="utf-8")
+        for words in ("Norms of rows around their median", "Hill plot", "Mean excess over a threshold", "generalised Pareto law",
+                      "Quantiles against the fitted generalised Pareto law", "Component 6, whose tail is the heaviest",
+                      "Quantiles against the fitted stable law", "component 6 (infinite variance: yes, advice: median)",
+                      "component 1 (infinite variance: no, advice: mean)", "xi-directions", "xi-scaled-norms"):
+            self.assertIn(words, text)
+        self.assertEqual(text.count("component "), 32)  # evenly spaced ones of 40
+        # From standard input, few rows without a spread, and numbers side by side.
+        self.good("noise", "fit", "--report", page, stdin="".join(f"{a},{b}\n" for a, b in rows[:30, :2]).encode())
+        self.good("noise", "fit", self.file("few.npy", np.append(rows[:25, 10:12], np.ones((25, 1)), axis=1)), "--report", page)
+        self.good("noise", "fit", self.file("line.csv", ",".join(map(repr, rows[:30, 0].tolist())) + "\n"), "--report", page)
+        self.assertIn("Quantiles against the fitted stable law", pathlib.Path(page).read_text(encoding="utf-8"))
 
     def test_every_model_can_be_sampled(self):
         names = [noise["name"] for noise in json.loads(self.good("list", "noises", "--format", "json"))["noises"]]

@@ -1,8 +1,9 @@
-// Hill plot and mean excess, on the quantiles of laws for which both are known.
+// Hill plot, mean excess and quantile plots, on the quantiles of laws for which they are known.
 #include "lab/findings/tail_panels.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -50,6 +51,38 @@ TEST(TailPanels, MeanExcess) {
     EXPECT_NEAR(law.y[i], law.x[i] / 2, 1e-12 * law.x[i]);
     EXPECT_NEAR(sample.y[i], law.y[i], 0.1 * law.y[i]);
   }
+}
+
+// The quantiles of the law itself are on the diagonal, those of a law twice as wide twice as far.
+TEST(TailPanels, QuantilesOfTheLaw) {
+  const StableParameters parameters{1.5, 0.5, 2, 7};
+  const Stable law(parameters);
+  constexpr std::size_t kCount = 500;
+  std::vector<double> x;
+  for (std::size_t i = 0; i < kCount; ++i)
+    x.push_back(2 * (law.quantile((static_cast<double>(i) + 0.5) / kCount) - law.quantile(0.5)));
+  const Panel panel = quantile_panel(x, parameters);
+  ASSERT_EQ(panel.series.size(), 3U);
+  for (const Series& tail : {panel.series[0], panel.series[1]}) {
+    ASSERT_GT(tail.x.size(), 40U);
+    for (std::size_t i = 0; i < tail.x.size(); ++i)
+      EXPECT_NEAR(tail.y[i], 2 * tail.x[i], 1e-9 * tail.x[i]);
+    EXPECT_TRUE(std::is_sorted(tail.x.begin(), tail.x.end()));
+  }
+  EXPECT_EQ(panel.series[2].x, panel.series[2].y);
+
+  // P(Y > y) = y^-3 from 1 on is generalised Pareto; xi = 0 is exponential.
+  const auto pareto = farthest_first(1000, [](double p) { return std::pow(p, -1.0 / 3); });
+  const auto exponential = farthest_first(1000, [](double p) { return 5 - 2 * std::log(p); });
+  const ParetoTail laws[] = {{1, 1.0 / 3, 1.0 / 3}, {5, 2, 0}};
+  for (const bool first : {true, false}) {
+    const Panel far = quantile_panel(first ? pareto : exponential, laws[first ? 0 : 1]);
+    ASSERT_EQ(far.series.size(), 2U);
+    ASSERT_GT(far.series[0].x.size(), 50U);
+    for (std::size_t i = 0; i < far.series[0].x.size(); ++i)
+      EXPECT_NEAR(far.series[0].y[i], far.series[0].x[i], 1e-9 * far.series[0].x[i]);
+  }
+  EXPECT_TRUE(quantile_panel(pareto, ParetoTail{1e9, 1, 1}).series.empty());
 }
 
 // Nothing to draw is no curve; without a mean there is no line.

@@ -271,9 +271,16 @@ TEST(Findings, TailIndicesAreMetrics) {
   EXPECT_EQ(value("tail_index_norms"), noise.norms->alpha);
   EXPECT_EQ(value("tail_index_norms_low"), noise.norms->interval.low);
   ASSERT_EQ(r.figures.size(), 1U);
-  ASSERT_EQ(r.figures[0].panels.size(), 5U) << "with Hill plot and mean excess";
-  EXPECT_EQ(r.figures[0].panels[3].id, "hill");
+  const std::vector<lab::Panel>& panels = r.figures[0].panels;
+  ASSERT_EQ(panels.size(), 6U) << "with Hill plot, mean excess and quantiles against the law";
+  EXPECT_EQ(panels[3].id, "hill");
+  EXPECT_EQ(panels[5].id, "law-quantiles");
+  // Where the law has a mean, its mean excess is drawn, too.
+  const Peaks peaks =
+      peaks_over_threshold(noise.errors, {.tail = Tail::right, .centre = Centre::none});
+  EXPECT_EQ(panels[4].series.size(), peaks.pareto.xi < 1 ? 2U : 1U);
   EXPECT_EQ(value("tail_index_norms_high"), noise.norms->interval.high);
+  ASSERT_TRUE(noise.components.judged && noise.components.judged->stable_fits());
   EXPECT_EQ(value("tail_index_components"), noise.components.quantiles->parameters.alpha);
   EXPECT_LE(value("tail_index_components_low"), value("tail_index_components"));
   EXPECT_GE(value("tail_index_components_high"), value("tail_index_components"));
@@ -284,6 +291,14 @@ TEST(Findings, TailIndicesAreMetrics) {
   add_noise_findings(few, of_few, 8, false);
   EXPECT_EQ(lab::find(few, "", "tail_index_norms"), nullptr);
   EXPECT_NE(lab::find(few, "", "tail_index_components"), nullptr);
+
+  // No stable law, no tail index of one.
+  Results other;
+  libtorch::GradientNoise of_others = noise;
+  of_others.components.judged->stable->p_value = 0.001;
+  add_noise_findings(other, of_others, 8, false);
+  EXPECT_EQ(lab::find(other, "", "tail_index_components"), nullptr);
+  EXPECT_NE(other.claims.back().evidence.find("is no tail index"), std::string::npos);
 }
 
 // Gaussian components of all sizes, from few batches and from too few; and heavy-tailed ones.
@@ -302,8 +317,11 @@ TEST(Findings, TheClaimOnComponentsCanFail) {
       meter.add(std::span<const double>(g));
     }
     Results r;
-    add_noise_findings(r, meter.finish(), 8, false);
-    EXPECT_EQ(lab::find(r, "", "tail_index_components") != nullptr, batches >= 20);
+    const libtorch::GradientNoise noise = meter.finish();
+    add_noise_findings(r, noise, 8, false);
+    const bool stable = noise.components.judged && noise.components.judged->stable_fits();
+    EXPECT_EQ(lab::find(r, "", "tail_index_components") != nullptr, batches >= 20 && stable);
+    EXPECT_TRUE(heavy || batches < 20 || stable);
     return *std::ranges::find_if(r.claims, [](const lab::Claim& claim) {
       return claim.claim.find("single components") != std::string::npos;
     });

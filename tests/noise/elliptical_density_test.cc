@@ -80,6 +80,29 @@ TEST(EllipticalDensity, FitFindsTheLaw) {
   }
 }
 
+// Rows of any size have the fit of rows of ordinary size, in another unit.
+TEST(EllipticalDensity, RowsOfAnySize) {
+  const std::size_t n = 60, d = 2;
+  std::vector<double> x(n * d);
+  sample(EllipticalStable{.alpha = 1.7}, std::span<double>(x), d, 6, 0);
+  const EllipticalFit ordinary = fit_elliptical(Rows<double>(x, n, d));
+  EXPECT_EQ(ordinary.unit, 1);
+  for (const double size : {0x1p1015, 1e-310}) {
+    std::vector<double> y = x;
+    for (double& v : y) v *= size;
+    const EllipticalFit fit = fit_elliptical(Rows<double>(y, n, d));
+    EXPECT_EQ(fit.left_out, 0U) << size;
+    EXPECT_NEAR(fit.alpha, ordinary.alpha, 1e-6) << size;
+    EXPECT_EQ(std::exp2(std::round(std::log2(fit.unit))), fit.unit) << size;
+    const double ratio = size / fit.unit;  // of the spreads: its square is that of the shapes
+    EXPECT_TRUE(ratio > 0.1 && ratio < 10) << size;
+    for (std::size_t i = 0; i < d * d; ++i)
+      EXPECT_NEAR(fit.shape[i] / ratio / ratio, ordinary.shape[i], 1e-6) << size;
+  }
+  for (std::size_t i = 0; i < n; ++i) x[2 * i] *= 1e200, x[2 * i + 1] *= 1e-200;
+  EXPECT_THROW((void)fit_elliptical(Rows<double>(x, n, d)), Error);
+}
+
 TEST(EllipticalDensity, OddRows) {
   laws::Random r(5);
   const std::size_t n = 300, d = 2;

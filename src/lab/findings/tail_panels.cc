@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace medgrad::lab {
@@ -19,7 +20,102 @@ std::vector<std::size_t> counts(std::size_t last) {
   return k;
 }
 
+constexpr double kRanks = 1.06;  // from one rank of a quantile plot to the next
+
+template <class Draw>
+void for_ranks(double last, const Draw& draw) {
+  for (double rank = 1; rank < last; rank = std::max(rank + 1, std::floor(rank * kRanks)))
+    draw(rank);
+}
+
+// Points in increasing order, from ranks that go inwards, and the diagonal that they should be on.
+class QuantilePoints {
+ public:
+  explicit QuantilePoints(Panel& panel) : panel_(panel) {}
+  void begin(std::string name, std::string key) {
+    series_ = {.name = std::move(name), .key = std::move(key), .style = SeriesStyle::points};
+  }
+  void add(double theirs, double ours) {
+    if (!(theirs > 0) || !(ours > 0) || !std::isfinite(theirs)) return;
+    series_.x.push_back(theirs);
+    series_.y.push_back(ours);
+    low_ = std::min(low_, theirs);
+    high_ = std::max(high_, theirs);
+  }
+  void end() {
+    std::reverse(series_.x.begin(), series_.x.end());
+    std::reverse(series_.y.begin(), series_.y.end());
+    if (!series_.x.empty()) panel_.series.push_back(series_);
+  }
+  void diagonal() {
+    if (!(high_ > 0)) return;
+    panel_.series.push_back({.name = "the law itself",
+                             .key = "law",
+                             .style = SeriesStyle::dashed,
+                             .x = {low_, high_},
+                             .y = {low_, high_}});
+  }
+
+ private:
+  Panel& panel_;
+  Series series_;
+  double low_ = std::numeric_limits<double>::infinity(), high_ = 0;
+};
+
+constexpr auto kQuantileNote = "Points above the line are farther out than the law has them.";
+
 }  // namespace
+
+ParetoTail pareto_tail(const Peaks& peaks) {
+  return {peaks.threshold, peaks.pareto.sigma, peaks.pareto.xi};
+}
+
+Panel quantile_panel(std::span<const double> x, const StableParameters& parameters) {
+  Panel panel{.id = "law-quantiles",
+              .title = "Quantiles against the fitted stable law",
+              .x = {"distance of the law's quantile from its median", true},
+              .y = {"of the sample's", true},
+              .note = kQuantileNote};
+  const Stable law(parameters);
+  const double middle = law.quantile(0.5);
+  const auto n = static_cast<double>(x.size());
+  QuantilePoints points(panel);
+  for (const bool right : {true, false}) {
+    points.begin(right ? "right tail" : "left tail", right ? "right" : "left");
+    for_ranks(n / 2, [&](double rank) {
+      const double part = (rank - 0.5) / n;
+      const auto i = static_cast<std::size_t>(rank) - 1;
+      const double quantile = right ? law.survival_quantile(part) : law.quantile(part);
+      points.add(right ? quantile - middle : middle - quantile,
+                 right ? x[x.size() - 1 - i] : -x[i]);
+    });
+    points.end();
+  }
+  points.diagonal();
+  return panel;
+}
+
+Panel quantile_panel(std::span<const double> y, const ParetoTail& law) {
+  Panel panel{.id = "law-quantiles",
+              .title = "Quantiles against the fitted generalised Pareto law",
+              .x = {"the law's quantile", true},
+              .y = {"the sample's", true},
+              .note = kQuantileNote};
+  const auto above = static_cast<double>(
+      std::count_if(y.begin(), y.end(), [&](double v) { return v > law.threshold; }));
+  QuantilePoints points(panel);
+  points.begin("beyond the threshold", "far");
+  for_ranks(above + 1, [&](double rank) {
+    const double log_part = std::log((rank - 0.5) / above);
+    // (part^-xi - 1) / xi, which is -log(part) for xi = 0.
+    const double excess =
+        std::fabs(law.xi) < 1e-9 ? -log_part : std::expm1(-law.xi * log_part) / law.xi;
+    points.add(law.threshold + law.sigma * excess, y[static_cast<std::size_t>(rank) - 1]);
+  });
+  points.end();
+  points.diagonal();
+  return panel;
+}
 
 Panel hill_panel(std::span<const double> y, std::optional<double> index) {
   Panel panel{.id = "hill",
