@@ -24,4 +24,5 @@ if(WAY STREQUAL "torch")
   target_link_libraries(example PRIVATE medgrad::torch)
   add_executable(peer peer.cc)
   target_link_libraries(peer PRIVATE ${TORCH_LIBRARIES})
+  target_compile_features(peer PRIVATE cxx_std_20)  # which the newest libtorch needs, and medgrad asks for by itself
 endif()
