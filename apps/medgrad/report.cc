@@ -11,7 +11,7 @@
 #include "lab/page.h"
 #include "lab/report/gnuplot.h"
 #include "medgrad/error.h"
-#include "streams.h"
+#include "status_line.h"
 
 namespace medgrad::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "experiment_run.h"
 #include "lab/experiments.h"
 #include "medgrad/error.h"
-#include "streams.h"
+#include "medgrad/thread_pool.h"
 #include "text.h"
 #include "torch_program.h"
 

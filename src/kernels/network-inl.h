@@ -48,7 +48,7 @@ HWY_INLINE void VisitVectors(D d, const hn::TFromD<D>* const* rows, std::size_t 
   for (std::size_t j = 0; j < count; j += lanes) visit(local, std::min(j, count - lanes));
 }
 
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSE4
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 // All comparators of a network, which is an object with static storage. Processors without AVX2
 // are so rare that a loop has to do: the networks in full would double the time to compile them.
 template <const auto& kNetwork, class V>

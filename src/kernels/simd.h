@@ -1,5 +1,5 @@
 // Which SIMD instruction set runs: found at run time, or forced with
-// MEDGRAD_SIMD=AVX3|AVX2|SSE4|SCALAR.
+// MEDGRAD_SIMD=AVX3|AVX2|SCALAR.
 #pragma once
 
 #include <cstddef>
