@@ -154,15 +154,21 @@ double best_rate(const std::vector<FinishedRun>& runs, const std::string& word) 
   return best;
 }
 
+double usual_rate(const Task& task, const Method& method) {
+  const bool adaptive = std::holds_alternative<AdaptiveGradient>(method.gradient);
+  double usual = 0.1;
+  for (const auto& [name, rate] : task.info().rates)
+    if (name == (adaptive ? "adam" : method.key)) usual = rate;
+  return usual;
+}
+
 std::vector<FinishedRun> sweep(const Task& task, const SweepOptions& sweep,
                                const RunsOptions& options) {
   std::vector<FinishedRun> runs;
   for (const Method& method : sweep.methods) {
     std::vector<double> rates = sweep.rates;
     if (rates.empty()) {
-      double centre = 0.1;
-      for (const auto& [name, rate] : task.info().rates)
-        if (name == method.key) centre = rate;
+      const double centre = usual_rate(task, method);
       for (const int j : {-1, 0, 1}) rates.push_back(half_decade(centre, j));
     }
     std::ranges::sort(rates);

@@ -64,6 +64,10 @@ struct SweepOptions {
 // diverged.
 [[nodiscard]] double best_rate(const std::vector<FinishedRun>& runs, const std::string& word);
 
+// Where tuning begins: the paper's learning rate; Adam's for methods in Adam's metric, and 0.1 for
+// those that are not in the paper.
+[[nodiscard]] double usual_rate(const Task& task, const Method& method);
+
 // 10^(j/2) nearest to x, to three digits as the paper's table has them: 0.316, 1, 3.16.
 [[nodiscard]] double half_decade(double x, int steps = 0);
 

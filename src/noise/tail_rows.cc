@@ -92,35 +92,10 @@ double p_of_alpha(const StableFit& one, const StableFit& all) {
   return width > 0 ? std::erfc(std::fabs(off) / width * noise::kZ95 / std::sqrt(2.0)) : 1;
 }
 
-// How far the farthest entry of a component is out, in units of its median distance from zero.
-double reach(std::vector<double>& column) {
-  double most = 0;
-  for (double& x : column) most = std::max(most, x = std::fabs(x));
-  const auto middle = column.begin() + static_cast<std::ptrdiff_t>(column.size() / 2);
-  std::nth_element(column.begin(), middle, column.end());
-  return *middle > 0 ? most / *middle : 0;
-}
-
-// The component that reaches farthest.
-std::size_t heaviest_component(const NoiseMatrix& noise) {
-  std::vector<double> column(noise.n);
-  double farthest = -1;
-  std::size_t found = 0;
-  for (std::size_t j = 0; j < noise.width; ++j) {
-    for (std::size_t i = 0; i < noise.n; ++i) column[i] = noise.at(i, j);
-    const double here = reach(column);
-    if (!(here > farthest)) continue;
-    farthest = here;
-    found = j;
-  }
-  return found;
-}
-
 // Is a stable law a fair description of the components? Entries of one row depend on each other, so
-// some components are tested one by one, and the smallest p-value times their number counts; where
-// there are more, also the one that reaches farthest, whose p-value counts times the number of
-// those that it was chosen from. The law is the one of all entries by quantiles: a component whose
-// own alpha is another one speaks against it, too.
+// some components are tested one by one, and the smallest p-value times their number counts. The
+// law is the one of all entries by quantiles: a component whose own alpha is another one speaks
+// against it, too.
 std::optional<StableTest> component_test(const NoiseMatrix& noise,
                                          const std::optional<StableFit>& fit) {
   constexpr std::size_t kTested = 8;
@@ -128,25 +103,24 @@ std::optional<StableTest> component_test(const NoiseMatrix& noise,
   StableTest worst;
   worst.fit = *fit;
   worst.p_value = 1;
-  bool tested = false;
+  std::size_t tested = 0;
   std::vector<double> column(noise.n);
-  const auto look = [&](std::size_t j, std::size_t of) {
-    for (std::size_t i = 0; i < noise.n; ++i) column[i] = noise.at(i, j);
+  const std::size_t count = std::min(kTested, noise.width);
+  for (std::size_t c = 0; c < count; ++c) {
+    for (std::size_t i = 0; i < noise.n; ++i) column[i] = noise.at(i, c * noise.width / count);
     try {
       const StableTest test = test_stable(column);
-      tested = true;
-      const double p = std::min(test.p_value, p_of_alpha(test.fit, *fit)) * static_cast<double>(of);
-      if (p > worst.p_value) return;
+      ++tested;
+      const double p = std::min(test.p_value, p_of_alpha(test.fit, *fit));
+      if (p > worst.p_value) continue;
       worst.p_value = p;
       worst.distance = test.distance;
       worst.degrees = test.degrees;
     } catch (const Error&) {  // a component that stands still
     }
-  };
-  const std::size_t count = std::min(kTested, noise.width);
-  for (std::size_t c = 0; c < count; ++c) look(c * noise.width / count, count);
-  if (noise.width > count) look(heaviest_component(noise), noise.width);
-  if (!tested) return std::nullopt;
+  }
+  if (tested == 0) return std::nullopt;
+  worst.p_value = std::min(1.0, worst.p_value * static_cast<double>(tested));
   return worst;
 }
 

@@ -56,6 +56,14 @@ TEST(Sweep, RatesAreHalfDecades) {
   EXPECT_EQ(half_decade(0.000316), 0.000316);
 }
 
+TEST(Sweep, BeginsWhereAMethodIsUsual) {
+  const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small, .batch = 8});
+  EXPECT_EQ(usual_rate(*task, parse_method("vclip:tau=auto")), 3.16);
+  for (const char* const name : {"adam", "median-adam", "median-adam:cut=1", "cclip-adam"})
+    EXPECT_EQ(usual_rate(*task, parse_method(name)), 0.001) << name;
+  EXPECT_EQ(usual_rate(*task, parse_method("sign-sgd")), 0.1);
+}
+
 TEST(Sweep, GrowsTheGridAndGoesOn) {
   const std::unique_ptr<Task> task =
       open_task("synthetic", {.size = Size::small, .batch = 8, .limit = 4, .evaluation_limit = 1});
