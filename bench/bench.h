@@ -87,6 +87,9 @@ void stable_table(double alpha, double beta, std::size_t n, int rounds);
 // How often the verdict on tails is right, for 16 laws and three sizes of samples: a table in
 // Markdown.
 void tail_table(int seeds);
+// How often a stable law is said to fit rows of stable components, of which one may have another
+// index: a table likewise.
+void tail_rows_table(int seeds);
 
 // Mean squared errors of the fits of stable laws to n numbers, over the bound of Cramér and Rao: a
 // table in Markdown.

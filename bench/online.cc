@@ -171,8 +171,9 @@ void online_steps(std::size_t n, int rounds, unsigned threads, std::size_t tenso
     std::fflush(stdout);
   };
 
-  // tau is small against the increments, so that all of them cut in every round.
-  const double small = 1e-3, eta = 1e-3;
+  // tau is small against the increments, so that all of them cut in every round: in the thousands
+  // of rounds of short vectors, too, m must not get to g.
+  const double small = 1e-5, eta = 1e-3;
   const struct {
     const char* name;
     OnlineMethod method;

@@ -144,16 +144,17 @@ void fused_loop(double* sums, double a, double b, std::size_t steps) {
 }  // namespace
 
 template <class T>
-void sum_rows(const T* rows, std::size_t n, std::size_t d, T* out) {
+void sum_rows(const T* rows, std::size_t n, std::size_t d, T* out, std::size_t first,
+              std::size_t last) {
   constexpr std::size_t kPart = 2048;
-  for (std::size_t begin = 0; begin < d; begin += kPart) {
-    const std::size_t count = std::min(kPart, d - begin);
+  for (std::size_t begin = first; begin < last; begin += kPart) {
+    const std::size_t count = std::min(kPart, last - begin);
     std::copy_n(rows + begin, count, out + begin);
     for (std::size_t i = 1; i < n; ++i) add(rows + i * d + begin, out + begin, count);
   }
 }
-template void sum_rows(const float*, std::size_t, std::size_t, float*);
-template void sum_rows(const double*, std::size_t, std::size_t, double*);
+template void sum_rows(const float*, std::size_t, std::size_t, float*, std::size_t, std::size_t);
+template void sum_rows(const double*, std::size_t, std::size_t, double*, std::size_t, std::size_t);
 
 template <class T>
 void sum_rows_in_double(const T* rows, std::size_t n, std::size_t d, double* out) {

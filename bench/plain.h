@@ -21,10 +21,11 @@ void update_pass(T* m, const T* g, T* w, T f, T eta, std::size_t n);
 template <class T>
 void update_pass(T* m, const T* g, T* v, T* w, T f, T eta, std::size_t n);
 
-// out = the sum of n rows of length d, as plainly as it runs at the speed of the memory: rows are
-// added to a part of the result that stays in the cache.
+// out = the sum of n rows of length d in the columns [first, last), as plainly as it runs at the
+// speed of the memory: rows are added to a part of the result that stays in the cache.
 template <class T>
-void sum_rows(const T* rows, std::size_t n, std::size_t d, T* out);
+void sum_rows(const T* rows, std::size_t n, std::size_t d, T* out, std::size_t first,
+              std::size_t last);
 // The same in double, as an exact mean has to.
 template <class T>
 void sum_rows_in_double(const T* rows, std::size_t n, std::size_t d, double* out);

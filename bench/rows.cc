@@ -134,7 +134,13 @@ void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only) 
   const auto add = [&](const std::string& name, auto&& run) {
     if (name.find(only) != std::string::npos || tasks.empty()) tasks.push_back({name, run});
   };
-  add("plain", [&] { sum_rows(values.data(), n, d, out.data()); });
+  add("plain", [&] { sum_rows(values.data(), n, d, out.data(), 0, d); });
+  add("plain, 2 threads", [&] {
+    two.for_each(2, [&](std::size_t half) {
+      const std::size_t middle = d / 2 / 16 * 16;
+      sum_rows(values.data(), n, d, out.data(), half == 0 ? 0 : middle, half == 0 ? middle : d);
+    });
+  });
   std::vector<double> wide(d);
   add("plain in double", [&] { sum_rows_in_double(values.data(), n, d, wide.data()); });
   add("gram", [&] { sum += estimators::gram_matrix<T>(input, centre.data(), {}).g[0]; });

@@ -116,6 +116,8 @@ def growth(binary, rounds, shapes, where="", pythons=()):
                "ratio": speed / rates["gflops"], "target": 0.5, "n": n, "d": d, "name": "Gram matrix", "ms": ms["gram"]}
         for what in WITH_AIM + WITHOUT_AIM:
             yield row(what, ms[what], ms["gram"] + ms["median"], "Gram, median", 1 / 1.2 if what in WITH_AIM else None)
+        if large:
+            yield row("plain, 2 threads", wall["plain, 2 threads"], wall["plain"], "one", None) | {"bare": True}  # of the machine, not of ours
         for what in BY_COLUMN + WITH_AIM + WITHOUT_AIM if large else ():
             yield row(f"{what}, 2 threads", wall[f"{what}, 2 threads"], wall[what], "one", 1.6)
         for python in pythons:

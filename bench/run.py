@@ -83,8 +83,12 @@ def sections(options):
     def models():
         for variable in THREADS:
             os.environ.pop(variable, None)
+        # The same on the libtorch of PyPI, where it was built (./dev bench language --peers).
+        others = [options.build / "pypi-torch/bin/medgrad_language_bench"] if options.peers else []
+        binaries = [programs / "medgrad_language_bench", *(other for other in others if other.exists())]
         for task, batch, steps_of in (("ptb", 256, 5), ("wikitext2", 20, 2), ("squad", 8, 2)):
-            yield from learning.language(programs / "medgrad_language_bench", binary, pythons, task, batch, steps_of, 1.15)
+            for threads in sorted({1, os.cpu_count()}):
+                yield from learning.language(binaries, binary, pythons, task, batch, steps_of, 1.15, threads)
 
     def rows_in_files(size):
         return with_folder(lambda folder: files(programs / "medgrad", folder, size, 3), options.build)
@@ -134,7 +138,7 @@ def check(results, known, floors):
     """Measures sections again, twice at most, that have a row below its floor, as a busy machine must not decide: the best ratio
     of a row counts. Prints what stays below, and what has no floor; returns how many."""
     floor, margin = floors["ratios"], floors["margin"]
-    measured = [r for r in results if r["ratio"] is not None]
+    measured = [r for r in results if r["ratio"] is not None and not r.get("bare")]
     unknown = [r for r in measured if key_of(r) not in floor]
 
     def low():
@@ -192,7 +196,7 @@ def main():
         print(f"Wrote {', '.join(written) or 'nothing'} into {table.DOCUMENT}" + (f"; no place for {', '.join(homeless)}." if homeless else "."))
     floors = json.loads(FLOORS.read_text(encoding="utf-8"))
     if options.update:
-        floors["ratios"].update({key_of(r): float(f"{r['ratio']:.3g}") for r in results if r["ratio"] is not None})
+        floors["ratios"].update({key_of(r): float(f"{r['ratio']:.3g}") for r in results if r["ratio"] is not None and not r.get("bare")})
         FLOORS.write_text(json.dumps(floors, indent=1) + "\n", encoding="utf-8")
     return 1 if options.check and check(results, known, floors) else 0
 

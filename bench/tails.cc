@@ -1,7 +1,10 @@
-// How often is the verdict on tails right? The table of docs/tails.md.
+// How often is the verdict on tails right? The tables of docs/tails.md.
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 
 #include "bench.h"
+#include "medgrad/tail_summary.h"
 #include "noise/verdict_counts.h"
 
 namespace medgrad::bench {
@@ -22,6 +25,55 @@ void tail_table(int seeds) {
                   power ? std::to_string(c.covered).c_str() : "");
       std::fflush(stdout);
     }
+  }
+}
+
+namespace {
+
+double draw(laws::Random& r, double alpha, double beta) {
+  if (alpha == 2) return laws::normal(r);
+  return alpha == 1 ? std::tan(M_PI * (laws::uniform(r) - 0.5)) : laws::stable(r, alpha, beta);
+}
+
+// Rows of independent stable components; one of them, which is none of eight evenly spaced ones,
+// may have another index.
+struct RowsCase {
+  std::size_t n, d;
+  double alpha, beta;
+  std::optional<double> other;
+};
+
+bool stable_fits(const RowsCase& c, std::uint64_t seed) {
+  constexpr std::size_t kOther = 3;
+  laws::Random r(seed);
+  std::vector<double> x(c.n * c.d);
+  for (std::size_t i = 0; i < c.n; ++i) {
+    for (std::size_t j = 0; j < c.d; ++j)
+      x[i * c.d + j] = draw(r, j == kOther ? c.other.value_or(c.alpha) : c.alpha, c.beta);
+  }
+  return tail_summary(Rows<double>(x.data(), c.n, c.d)).judged->stable_fits();
+}
+
+}  // namespace
+
+void tail_rows_table(int seeds) {
+  constexpr std::uint64_t kFirstSeed = 9000;
+  constexpr RowsCase kCases[] = {
+      {1000, 20, 2, 0, {}},  {100, 500, 2, 0, {}},   {40, 50, 2, 0, {}},     {500, 100, 1.9, 0, {}},
+      {500, 20, 1.5, 0, {}}, {100, 300, 1.5, 0, {}}, {300, 30, 1.3, 1, {}},  {300, 30, 1, 0, {}},
+      {800, 12, 2, 0, 1},    {1000, 20, 2, 0, 1.5},  {600, 64, 1.8, 0, 1.2}, {300, 200, 2, 0, 1.5},
+      {100, 1000, 2, 0, 1},  {600, 64, 2, 0, 1.8}};
+  std::printf(
+      "| rows | index of the components | beta | one of them has | a stable law fits |\n"
+      "| --- | --- | --- | --- | --- |\n");
+  for (const RowsCase& c : kCases) {
+    int fits = 0;
+    for (int s = 0; s < seeds; ++s)
+      fits += stable_fits(c, kFirstSeed + static_cast<std::uint64_t>(s)) ? 1 : 0;
+    std::printf("| %zu x %zu | %g | %g | ", c.n, c.d, c.alpha, c.beta);
+    if (c.other) std::printf("%g", *c.other);
+    std::printf(" | %d |\n", fits);
+    std::fflush(stdout);
   }
 }
 

@@ -5,6 +5,7 @@
 // the milliseconds of a step that are the optimiser's.
 #include <sys/resource.h>
 #include <torch/torch.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -88,14 +89,16 @@ void run(const std::map<std::string, std::string>& options) {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   std::printf(
-      "{\"program\": \"medgrad\", \"task\": \"%s\", \"batch\": %ld, \"threads\": %d, \"kernels\": "
+      "{\"program\": \"medgrad\", \"libtorch\": \"%d.%d\", \"task\": \"%s\", \"batch\": %ld, "
+      "\"threads\": %d, \"kernels\": "
       "\"%s\", "
       "\"tokens_per_second\": %.1f, \"step_ms\": %.2f, \"optimizer_ms\": %.2f, \"cpu_ms\": %.2f, "
       "\"peak_rss_bytes\": %ld, "
       "\"first_loss\": %.6f, \"last_loss\": %.6f}\n",
-      options.at("--task").c_str(), static_cast<long>(batch), at::get_num_threads(),
-      medgrad::libtorch::runtime().kernels.c_str(), static_cast<double>(task.length * batch) / step,
-      1e3 * step, 1e3 * median_but_first(optimizer_times), 1e3 * cpu_step, used.ru_maxrss * 1024L,
+      TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, options.at("--task").c_str(),
+      static_cast<long>(batch), at::get_num_threads(), medgrad::libtorch::runtime().kernels.c_str(),
+      static_cast<double>(task.length * batch) / step, 1e3 * step,
+      1e3 * median_but_first(optimizer_times), 1e3 * cpu_step, used.ru_maxrss * 1024L,
       losses.front(), losses.back());
 }
 

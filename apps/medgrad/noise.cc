@@ -89,6 +89,7 @@ class Noise final : public Command {
   void run(const Common& common) override {
     check_action("medgrad noise", action_,
                  {"sample", "pdf", "log-pdf", "cdf", "survival", "quantile", "fit"});
+    check_belongings();
     if (!form_.empty()) check_word("--form", form_, {"S0", "S1"});
     parameters_.give("form", form_);
     output_.check(std::span(&file_, 1));
@@ -99,6 +100,7 @@ class Noise final : public Command {
   }
 
  private:
+  void check_belongings() const;
   [[nodiscard]] NoiseModel model() const;
   void sample(const Common& common) const;
   [[nodiscard]] std::vector<double> points(bool probabilities, const Common& common) const;
@@ -114,8 +116,9 @@ class Noise final : public Command {
   template <class T>
   void fit_rows(const Rows<T>& rows, NoiseFit& found, const Common& common) const;
 
-  std::string action_, file_, x_, n_ = "1", d_ = "1", model_, stream_ = "0", form_, batch_ = "10",
-                                  method_, report_, bootstrap_;
+  // Empty where they were not given.
+  std::string action_, file_, x_, n_, d_, model_, stream_, form_, batch_, method_, report_,
+      bootstrap_;
   bool elliptical_ = false;
   ParameterOptions parameters_;
   RowOutput output_;
@@ -143,6 +146,26 @@ std::string Noise::details() const {
                      columns(rows), files_help());
 }
 
+// What would have no effect is a mistake.
+void Noise::check_belongings() const {
+  const auto only = [&](std::string_view action, std::string_view option, bool given) {
+    if (given && action_ != action) {
+      throw Error(fmt::format("{} is for noise {}, not for noise {}; leave it out.", option, action,
+                              action_));
+    }
+  };
+  only("sample", "-n", !n_.empty());
+  only("sample", "-d", !d_.empty());
+  only("sample", "--stream", !stream_.empty());
+  only("fit", "--batch", !batch_.empty());
+  only("fit", "--method", !method_.empty());
+  only("fit", "--bootstrap", !bootstrap_.empty());
+  only("fit", "--report", !report_.empty());
+  if (action_ != "fit") return;
+  only("sample", "--model", !model_.empty());
+  only("sample", "--elliptical", elliptical_);
+}
+
 NoiseModel Noise::model() const {
   if (elliptical_ && !model_.empty())
     throw Error("--elliptical and --model both name the noise; give one of them.");
@@ -159,9 +182,10 @@ void Noise::sample(const Common& common) const {
   const NoiseModel noise = model();
   if (!file_.empty() || !x_.empty())
     throw Error("noise sample reads no data; leave out FILE and --x.");
-  const std::uint64_t n = to_whole_number("-n", n_, 0), d = to_whole_number("-d", d_, 1);
+  const std::uint64_t n = n_.empty() ? 1 : to_whole_number("-n", n_, 0);
+  const std::uint64_t d = d_.empty() ? 1 : to_whole_number("-d", d_, 1);
   const std::uint64_t seed = common.seed.empty() ? 0 : to_whole_number("--seed", common.seed, 0);
-  const std::uint64_t stream = to_whole_number("--stream", stream_, 0);
+  const std::uint64_t stream = stream_.empty() ? 0 : to_whole_number("--stream", stream_, 0);
   if (d > (std::uint64_t{1} << 32))
     throw Error(fmt::format("-d is {}; it must be at most 4294967296.", d_));
   const std::size_t block = static_cast<std::size_t>(std::min<std::uint64_t>(
@@ -335,7 +359,10 @@ VerdictOptions Noise::verdict_options() const {
                                       : to_whole_number("--bootstrap", bootstrap_, 0);
   if (resamples > kMost)
     throw Error(fmt::format("--bootstrap is {}; it must be at most {}.", bootstrap_, kMost));
-  const std::uint64_t batch = std::min(to_whole_number("--batch", batch_, 1), kMost);
+  const std::uint64_t batch =
+      batch_.empty() ? VerdictOptions{}.batch : to_whole_number("--batch", batch_, 1);
+  if (batch > kMost)
+    throw Error(fmt::format("--batch is {}; it must be at most {}.", batch_, kMost));
   return {.batch = static_cast<std::size_t>(batch),
           .bootstrap = static_cast<std::size_t>(resamples)};
 }
@@ -376,11 +403,13 @@ void Noise::fit_rows(const Rows<T>& rows, NoiseFit& found, const Common& common)
   if (!bootstrap_.empty()) {
     throw Error(
         "--bootstrap is for numbers; no samples of vectors can be simulated, whose entries depend "
-        "on "
-        "each other in a way that is not known.");
+        "on each other in a way that is not known.");
   }
   found.method = FitMethod::quantiles;
-  found.summary = tail_summary(rows, {}, {.verdict = verdict_options()});
+  VerdictOptions options = verdict_options();
+  const auto pool = make_pool(common, rows.n() << 9);
+  options.pool = pool.get();
+  found.summary = tail_summary(rows, {}, {.verdict = options});
   found.stable = found.summary.quantiles;
 }
 

@@ -157,7 +157,7 @@ std::string as_json(const NoiseFit& found) {
   json["infinite_variance"] = name(v.infinite_variance);
   json["stable_fits"] = v.stable_fits();
   if (!v.stable_fits()) json["no_tail_index"] = Json::array({"alpha", "log-moment"});
-  json["p_value"] = v.stable ? json_number(v.stable->p_value) : Json(nullptr);
+  json["p_value"] = json_number(v.p_value());
   if (found.bootstrap > 0) json["bootstrap"] = found.bootstrap;
   json["advice"] = name(v.advice);
   json["bias"] = known(e.bias);

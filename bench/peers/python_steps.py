@@ -2,10 +2,13 @@
 """The Python package as users call it, one thread. Prints JSON lines, as the C++ benchmarks do.
 
     python_steps.py steps N TENSORS ROUNDS     medgrad.torch's optimisers on a model of N floats: best_ms of a step
-    python_steps.py aggregate FILE N D ROUNDS  the median of the rows in FILE (floats), in seconds
+    python_steps.py aggregate FILE N D ROUNDS  the median of the rows in FILE (floats), in seconds: as a new array, in one of the caller's
+                                               (both of rows in aligned large pages, as the C++ benchmark has them), and of rows as numpy
+                                               has them, a little behind the beginning of a page
     python_steps.py calls                      what a call on vectors of ten numbers takes, in us, and importing, in s
 """
 import json
+import mmap
 import subprocess
 import sys
 import time
@@ -49,10 +52,26 @@ def steps(n, tensors, rounds):
         yield {"what": name, "tensors": tensors, "best_ms": min(taken) * 1e3}
 
 
+def in_large_pages(x):
+    """A copy that begins with a page of 2 MiB."""
+    page = 2 << 20
+    memory = mmap.mmap(-1, x.nbytes + 2 * page)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    start = -np.frombuffer(memory, np.uint8).ctypes.data % page
+    copy = np.frombuffer(memory, x.dtype, x.size, start).reshape(x.shape)
+    copy[...] = x
+    return copy
+
+
 def aggregate(file, n, d, rounds):
-    rows = np.fromfile(file, np.float32).reshape(n, d)
-    medgrad.aggregate(rows, "median")
-    yield {"what": "median", "seconds": best(lambda: medgrad.aggregate(rows, "median"), rounds)}
+    plain = np.fromfile(file, np.float32).reshape(n, d)
+    rows = in_large_pages(plain)
+    out = medgrad.aggregate(rows, "median")
+    ways = {"new": lambda: medgrad.aggregate(rows, "median"), "out": lambda: medgrad.aggregate(rows, "median", out=out),
+            "plain": lambda: medgrad.aggregate(plain, "median")}
+    for name, function in ways.items():
+        yield {"what": name, "seconds": best(function, rounds)}
 
 
 def calls(many=500):

@@ -18,7 +18,7 @@ RULES = [  # name, colour, dashes
     ("nnm+median", "#444444", "8 3 2 3"), ("nnm+geometric median", "#a00000", "8 3 2 3"),
 ]
 ENTRIES = 1 << 22
-PANEL, HEIGHT, GAP, LEFT, TOP, LEGEND = 330, 300, 74, 58, 34, 190
+PANEL, HEIGHT, GAP, LEFT, TOP, LEGEND = 330, 300, 74, 58, 34, 215
 
 
 def read(paths):

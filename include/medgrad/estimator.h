@@ -35,6 +35,7 @@
 #include <tuple>
 #include <variant>
 
+#include "medgrad/bfloat16.h"
 #include "medgrad/distance.h"
 #include "medgrad/export.h"
 #include "medgrad/large_vector.h"
@@ -154,13 +155,17 @@ struct StepInfo {
 // Where there is a w, g stands for g + decay w (weight decay as part of the gradient), and after
 // the step  w <- shrink w - eta m  follows in the same pass (shrink = 1 - eta lambda is weight
 // decay beside the gradient). With eta = 0 and shrink = 1, w is only read.
-template <Real T>
+template <Real T, class M = T>
 struct Block {
-  std::span<T> m;
+  std::span<M> m;
   std::span<const T> g;
   std::span<T> w = {};
   double eta = 0, shrink = 1, decay = 0;
 };
+
+// m in half the room, rounded at random (bfloat16.h); a step computes in float all the same, and w
+// follows the m before it is rounded.
+using NarrowBlock = Block<float, BFloat16>;
 
 // Memory a step may need beside its operands (Lp and user-defined distances: one vector). Grows to
 // what is asked for and stays.
@@ -197,6 +202,12 @@ template <Real T>
 MEDGRAD_EXPORT StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
                              const StepOptions& options, Workspace<T>& workspace,
                              double* size = nullptr);
+
+// The same with m in bfloat16: the random bits of a component are those of its place in the
+// concatenation. A component that does not move keeps its bits.
+MEDGRAD_EXPORT StepInfo narrow_step(const OnlineMethod& method, std::span<const NarrowBlock> blocks,
+                                    const Dither& dither, const StepOptions& options,
+                                    Workspace<float>& workspace, double* size = nullptr);
 
 // ---- An estimator with its state ----------------------------------------------------------------
 

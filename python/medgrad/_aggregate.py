@@ -5,7 +5,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import round_of, text, threads_of
-from ._arrays import array, contiguous, is_torch, like
+from ._arrays import array, contiguous, is_torch, like, output
 
 _POLICIES = {"reject": _core.NonFinite.reject, "robust": _core.NonFinite.robust}
 
@@ -45,7 +45,7 @@ def rows_of(x):
 
 
 def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite="reject", threads=0, round=0,
-              return_info=False, **parameters):
+              out=None, return_info=False, **parameters):
     """One centre of n vectors, by a robust rule.
 
     x is an array whose first axis counts the vectors, shape (n, ...), or a list of n arrays or tensors of one shape. The
@@ -59,8 +59,9 @@ def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite
     weights: n positive numbers, where the rule takes them. center: for rules that clip. non_finite: "reject" (a
     ValueError names row and column) or "robust" (NaN is missing, an infinity as large as a number can be). threads:
     0 stands for medgrad.set_threads(); the result does not depend on it. round: which one of many, for rules that
-    shuffle. With return_info=True the result is (result, info), info being a dict with iterations, objective,
-    certified gap, stop, and the counts of nan and inf.
+    shuffle. out: an array or tensor for the result, of its shape, which is returned; what it holds after an error is not
+    said. With return_info=True the result is (result, info), info being a dict with iterations, objective, certified gap,
+    stop, and the counts of nan and inf.
 
     >>> import numpy as np
     >>> aggregate(np.array([[0., 0.], [1., 1.], [100., 1.]]), "median")
@@ -85,11 +86,19 @@ def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite
         rows = contiguous(rows)
     if center is not None:
         center = np.ascontiguousarray(array(center, "center"), dtype=kind).ravel()
-    out = compute(made, rows, weights, center, policy(non_finite), threads, round, return_info)
+    if out is None:
+        room = None
+    else:
+        read = [*(rows if isinstance(rows, list) else [rows]), *(x for x in (weights, center) if x is not None)]
+        room, finish = output(out, shape, kind, read)
+    result = compute(made, rows, weights, center, room, policy(non_finite), threads, round, return_info)
     if return_info:
-        out, info = out
+        result, info = result
     if len(shape) != 1:
-        out = out.reshape(shape)
-    if is_torch(given):
-        out = like(out, given)
-    return (out, info) if return_info else out
+        result = result.reshape(shape)
+    if out is not None:
+        finish(result)
+        result = out
+    elif is_torch(given):
+        result = like(result, given)
+    return (result, info) if return_info else result

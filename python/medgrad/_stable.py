@@ -131,6 +131,45 @@ class Stable:
         """The x with sf(x) = q."""
         return self._map("isf", q, threads)
 
+    def logcdf(self, x, threads=0):
+        """log P(X <= x); -inf where the probability is smaller than any double."""
+        return self._log("cdf", "sf", x, threads)
+
+    def logsf(self, x, threads=0):
+        """log P(X > x); -inf where the probability is smaller than any double."""
+        return self._log("sf", "cdf", x, threads)
+
+    def _log(self, function, other, x, threads):
+        probability, rest = self._map(function, x, threads), self._map(other, x, threads)
+        with np.errstate(divide="ignore"):  # log 0 is meant
+            return np.where(probability < 0.5, np.log(probability), np.log1p(-rest))[()]
+
+    def median(self):
+        """The median."""
+        return self.ppf(0.5)
+
+    def interval(self, confidence):
+        """(lower, upper), between which X lies with this probability, and beyond each with the same."""
+        confidence = np.asarray(array(confidence, "confidence"), dtype=np.float64)
+        if not ((confidence >= 0) & (confidence <= 1)).all():
+            raise ValueError(f"confidence is {confidence}; it must be from 0 to 1.")
+        return self.ppf((1 - confidence) / 2), self.isf((1 - confidence) / 2)
+
+    def mean(self):
+        """E X: the location in S1 for alpha > 1. For alpha <= 1 there is none: nan, or for beta = 1 or -1 an infinity."""
+        location, alpha, beta = (np.asarray(p, dtype=np.float64) for p in (self.to("S1").location, self.alpha, self.beta))
+        none = np.where(np.abs(beta) == 1, np.copysign(np.inf, beta), np.nan)
+        return np.where(alpha > 1, location, none)[()]
+
+    def var(self):
+        """The variance: 2 scale^2 for alpha = 2, otherwise inf."""
+        alpha, scale = (np.asarray(p, dtype=np.float64) for p in (self.alpha, self.scale))
+        return np.broadcast_to(np.where(alpha == 2, 2 * scale * scale, np.inf), self._which.shape).copy()[()]
+
+    def std(self):
+        """The standard deviation."""
+        return np.sqrt(self.var())
+
     def _one(self, what):
         if self._which.ndim != 0:
             raise ValueError(f"{what} is for one law, not for arrays of parameters.")
@@ -215,6 +254,16 @@ class Stable:
         law.n = found["n"]
         return law
 
+    def _value(self):  # 0 is added, as -0 is 0
+        return (self._form, *((p.shape, (p.astype(np.float64) + 0.0).tobytes()) for p in self._given))
+
+    def __eq__(self, other):
+        """Are form and parameters the same?"""
+        return self._value() == other._value() if isinstance(other, Stable) else NotImplemented
+
+    def __hash__(self):
+        return hash(self._value())
+
     def __repr__(self):
         return (f"Stable(alpha={self.alpha}, beta={self.beta}, scale={self.scale}, location={self.location}, "
                 f"form={self.form!r})")
@@ -277,6 +326,8 @@ def tail_index(x, batch=10, bootstrap=0, threads=0):
     """
     batch, x = whole("batch", batch, 1, 2**53), array(x)
     bootstrap, threads = whole("bootstrap", bootstrap, 0, 10**6), threads_of(threads)
+    if x.ndim > 2:
+        raise ValueError(f"x has {x.ndim} axes; it must have one (numbers) or two (n rows of d entries).")
     if x.ndim == 2:
         if bootstrap > 0:
             raise ValueError(f"bootstrap is {bootstrap}; it is for numbers, and x has two axes.")

@@ -5,9 +5,13 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/checksum.h"
+#include "base/suggest.h"
 #include "medgrad/build_info.h"
 #include "medgrad/error.h"
 #include "medgrad/version.h"
@@ -137,10 +141,17 @@ PYBIND11_MODULE(_core, m) {
   m.def("threads", &threads);
   m.def("forget_threads", &forget_threads);
   m.def("checksum", &checksum);
+  // The candidate that a name is a likely slip of the pen for, or None.
+  m.def("near_match", [](const std::string& name, const std::vector<std::string>& candidates) {
+    const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+    const auto found = medgrad::near_match(name, views);
+    return found ? std::optional<std::string>(*found) : std::nullopt;
+  });
   add_rules(m);
   add_attacks(m);
   add_estimators(m);
   add_steps(m);
+  add_memory(m);
   add_kept(m);
   add_workers(m);
   add_distances(m);

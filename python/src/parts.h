@@ -99,6 +99,11 @@ template <class Made>
 [[nodiscard]] MethodText named(const std::string& text, const py::dict& parameters);
 [[nodiscard]] OnlineMethod online_method(const std::string& text, const py::dict& parameters);
 
+// Room for a result of some length, whose entries are not set; that of long ones in large pages,
+// and again where the last one was that nobody uses any more (memory.cc).
+template <Real T>
+[[nodiscard]] py::array_t<T> room_for(std::size_t size);
+
 // Error where a centre is given to a rule that has no use for one.
 void check_center(const Rule& rule, const py::object& center);
 
@@ -113,6 +118,7 @@ void add_rules(py::module_& m);
 void add_attacks(py::module_& m);
 void add_estimators(py::module_& m);
 void add_steps(py::module_& m);
+void add_memory(py::module_& m);
 void add_kept(py::module_& m);
 void add_workers(py::module_& m);
 void add_distances(py::module_& m);

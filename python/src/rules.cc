@@ -13,6 +13,7 @@ namespace {
 
 struct Call {
   const py::object &weights, &center;
+  const py::object& out;  // where the result goes, or None
   NonFinite non_finite;
   unsigned threads;
   std::uint64_t round;
@@ -23,7 +24,7 @@ struct Call {
 template <Real T>
 py::object run(const Rule& rule, const Rows<T>& rows, const Call& call) {
   check_center(rule, call.center);
-  py::array_t<T> out(static_cast<py::ssize_t>(rows.d()));
+  py::array_t<T> out = call.out.is_none() ? room_for<T>(rows.d()) : call.out.cast<py::array_t<T>>();
   SampleOptions<T> options;
   const Extras<T> extras(call.weights, call.center, options);
   options.non_finite = call.non_finite;
@@ -74,19 +75,21 @@ void add_rules(py::module_& m) {
         return made_of(find_rule(given.name), given.parameters);
       }))
       .def("__repr__", [](const Rule& rule) { return describe(rule); });
-  // x: (n, d); the result has length d.
-  m.def("aggregate_matrix", [](const Rule& rule, const py::array& x, const py::object& weights,
-                               const py::object& center, NonFinite non_finite, unsigned threads,
-                               std::uint64_t round, bool with_info) {
-    const Call call{weights, center, non_finite, threads, round, with_info};
-    return with_type(x, [&]<class T>(T) { return run<T>(rule, rows_of<T>(x), call); });
-  });
+  // x: (n, d); the result has length d. `out` is None, or an array of the type of x with d entries
+  // in one piece, apart from x.
+  m.def("aggregate_matrix",
+        [](const Rule& rule, const py::array& x, const py::object& weights,
+           const py::object& center, const py::object& out, NonFinite non_finite, unsigned threads,
+           std::uint64_t round, bool with_info) {
+          const Call call{weights, center, out, non_finite, threads, round, with_info};
+          return with_type(x, [&]<class T>(T) { return run<T>(rule, rows_of<T>(x), call); });
+        });
   // n separate arrays of the same type and size.
   m.def("aggregate_list",
         [](const Rule& rule, const std::vector<py::array>& rows, const py::object& weights,
-           const py::object& center, NonFinite non_finite, unsigned threads, std::uint64_t round,
-           bool with_info) {
-          const Call call{weights, center, non_finite, threads, round, with_info};
+           const py::object& center, const py::object& out, NonFinite non_finite, unsigned threads,
+           std::uint64_t round, bool with_info) {
+          const Call call{weights, center, out, non_finite, threads, round, with_info};
           return with_type(rows.at(0), [&]<class T>(T) {
             std::vector<const T*> pointers;
             pointers.reserve(rows.size());

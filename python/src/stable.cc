@@ -110,7 +110,7 @@ py::dict dict_of(const TailSummary& summary) {
   dict["interval"] = tuple_of(summary.judged ? v.index_interval : Interval{0, Peaks::kInfinite});
   dict["infinite_variance"] = std::string(name(v.infinite_variance));
   dict["stable_fits"] = v.stable_fits();
-  dict["p_value"] = v.stable ? py::object(py::float_(v.stable->p_value)) : py::none();
+  dict["p_value"] = v.p_value();
   dict["advice"] = std::string(name(v.advice));
   dict["bias"] = known(e.bias);
   dict["skewed"] = e.skewed;

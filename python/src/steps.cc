@@ -259,20 +259,6 @@ py::dict parts_of(const OnlineMethod& method) {
   return dict;
 }
 
-py::array zeros_in_large_pages(std::size_t size, bool is_double) {
-  // Half a page in: weights and gradients of this size begin with a page, and where the last twelve
-  // bits of their addresses agree, a load waits for a store to another array.
-  constexpr std::size_t kShift = 2048;
-  const auto make = [&]<class T>(T) -> py::array {
-    auto memory = std::make_unique<LargeVector<T>>(size + kShift / sizeof(T), T{0});
-    T* const data = memory->data() + kShift / sizeof(T);
-    const py::capsule owner(memory.release(),
-                            [](void* p) { delete static_cast<LargeVector<T>*>(p); });
-    return py::array_t<T>(static_cast<py::ssize_t>(size), data, owner);
-  };
-  return is_double ? make(double{}) : make(float{});
-}
-
 }  // namespace
 
 py::tuple tuple_of(const StepInfo& info) {
@@ -314,7 +300,6 @@ void add_steps(py::module_& m) {
       .def("step", &Unit::step)
       .def("cut", &Unit::cut)
       .def("adapt", &Unit::adapt);
-  m.def("zeros_in_large_pages", &zeros_in_large_pages);
 }
 
 }  // namespace medgrad::python

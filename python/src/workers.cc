@@ -46,16 +46,16 @@ class Waiting : public dist::Transfer::Pending {
   py::object wait_;
 };
 
-class Workers : public dist::Communicator {
+class Workers : public dist::Packing {
  public:
   // exchange(send, sizes, receive, sizes) starts an all-to-all of bytes and returns what waits for
   // its end.
   Workers(int rank, int size, std::string engine, py::object exchange)
-      : Communicator(rank, size), engine_(std::move(engine)), exchange_(std::move(exchange)) {}
+      : Packing(rank, size), engine_(std::move(engine)), exchange_(std::move(exchange)) {}
   [[nodiscard]] std::string engine() const override { return engine_; }
 
  private:
-  std::unique_ptr<dist::Transfer::Pending> exchange(
+  std::unique_ptr<dist::Transfer::Pending> all_to_all(
       std::span<const std::byte> send, std::span<const std::size_t> send_sizes,
       std::span<std::byte> receive, std::span<const std::size_t> receive_sizes) override {
     const py::gil_scoped_acquire held;

@@ -224,8 +224,8 @@ void OnlineEstimator<T>::follow() {
   const Chunks chunks = chunks_for(whole.n);
   for_each(pool_, chunks.count, [&](std::size_t c) {
     const std::size_t at = chunks.begin(c);
-    kernels::relax<T>({whole.m + at, whole.g + at, nullptr, chunks.end(c) - at}, {}, share,
-                      nullptr);
+    kernels::relax(kernels::Run<T>{whole.m + at, whole.g + at, nullptr, chunks.end(c) - at}, {},
+                   share, nullptr);
   });
 }
 

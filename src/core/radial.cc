@@ -30,8 +30,8 @@ ScaledNorm scaled_norm(std::span<const T> x) {
     kernels::Tally tally;
     // A cold run never looks at m; it is given g's address only to be some address.
     T* const unused = const_cast<T*>(x.data() + chunks.begin(c));
-    kernels::measure<T>({unused, unused, nullptr, chunks.end(c) - chunks.begin(c)}, {.cold = true},
-                        tally);
+    kernels::measure(kernels::Run<T>{unused, unused, nullptr, chunks.end(c) - chunks.begin(c)},
+                     {.cold = true}, tally);
     squares += tally.increment.sum();
   }
   return squares.norm();

@@ -55,23 +55,24 @@ struct Totals {
   [[nodiscard]] std::size_t non_finite() const { return static_cast<std::size_t>(nan + inf); }
 };
 
-template <Real T>
+template <Real T, class M = T>
 class Step {
  public:
-  Step(std::span<const Block<T>> blocks, const StepOptions& options, Workspace<T>& workspace,
-       double* automatic_size)
+  Step(std::span<const Block<T, M>> blocks, const StepOptions& options, Workspace<T>& workspace,
+       double* automatic_size, const Dither& dither = {})
       : blocks_(blocks),
+        random_(dither),
         options_(options),
         mode_{.cold = options.start == Start::cold},
         workspace_(workspace),
         automatic_size_(automatic_size) {
-    for (const Block<T>& block : blocks) {
+    for (const Block<T, M>& block : blocks) {
       assert(block.g.size() == block.m.size());
       assert(block.w.empty() || block.w.size() == block.m.size());
       size_ += block.g.size();
     }
-    short_ = blocks.size() == 1 && size_ <= kernels::kShort && blocks[0].shrink == 1 &&
-             blocks[0].decay == 0;
+    short_ = std::is_same_v<M, T> && blocks.size() == 1 && size_ <= kernels::kShort &&
+             blocks[0].shrink == 1 && blocks[0].decay == 0;
   }
 
   StepInfo operator()(const ProximalPoint& method) {
@@ -99,12 +100,14 @@ class Step {
         if (done.ordinary) return info(done, 1 - clip.share, clip.clipped ? 1 : 0);
       }
     }
-    const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, cold, t); });
+    const Totals seen =
+        pass([&](const Run<T, M>& run, Tally& t) { kernels::measure(run, cold, t); });
     reject_if(seen);
     const RadialStep clip = share_of_clip(method, seen.squares.norm());
-    const Totals done = pass(
-        [&](const Run<T>& run, Tally& t) { kernels::mix(run, mode_, method.beta, clip.factor, t); },
-        true);
+    const Totals done =
+        pass([&](const Run<T, M>& run,
+                 Tally& t) { kernels::mix(run, mode_, method.beta, clip.factor, t); },
+             true);
     return info(done, 1 - clip.share, clip.clipped ? 1 : 0);
   }
 
@@ -176,7 +179,7 @@ class Step {
     }
     reject_by_scan();
     const Totals done =
-        pass([&](const Run<T>& run, Tally& t) { kernels::relax(run, mode_, step.factor, &t); });
+        pass([&](const Run<T, M>& run, Tally& t) { kernels::relax(run, mode_, step.factor, &t); });
     return info(done, 1 - step.share, 0);
   }
 
@@ -193,11 +196,12 @@ class Step {
         return info(norm, 1 - step.share, step.clipped ? 1 : 0);
       }
     }
-    const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, mode_, t); });
+    const Totals seen =
+        pass([&](const Run<T, M>& run, Tally& t) { kernels::measure(run, mode_, t); });
     reject_if(seen);
     const RadialStep step = factor_of(seen.squares.norm(), seen.inf > 0);
     const Mode known{mode_.cold, seen.out_of_range == 0};
-    pass([&](const Run<T>& run, Tally&) { kernels::relax(run, known, step.factor, nullptr); },
+    pass([&](const Run<T, M>& run, Tally&) { kernels::relax(run, known, step.factor, nullptr); },
          true);
     return info(seen, 1 - step.share, step.clipped ? 1 : 0);
   }
@@ -212,7 +216,7 @@ class Step {
       }
     }
     reject_by_scan();
-    const Totals done = pass([&](const Run<T>& run, Tally& t) {
+    const Totals done = pass([&](const Run<T, M>& run, Tally& t) {
       subgradient_ ? kernels::sign(run, mode_, tau, t) : kernels::clamp(run, mode_, tau, t);
     });
     return moved_by(tau, done.squares.norm(), done.moved, done.clipped, done.non_finite());
@@ -223,14 +227,15 @@ class Step {
     reject_by_scan();
     const double size = *automatic_size_ > 0 ? *automatic_size_ : first_of_components(how);
     if (size == 0) {  // nothing to go by: m stays
-      const Totals done = pass([&](const Run<T>& run, Tally& t) {
+      const Totals done = pass([&](const Run<T, M>& run, Tally& t) {
         kernels::relax(run, mode_, {0, 1}, &t);
       });
       return info(done, 1, 0);
     }
     const double tau = tau_at(how, size);
-    const Totals done = pass(
-        [&](const Run<T>& run, Tally& t) { kernels::clamp_and_count(run, mode_, tau, size, t); });
+    const Totals done = pass([&](const Run<T, M>& run, Tally& t) {
+      kernels::clamp_and_count(run, mode_, tau, size, t);
+    });
     StepInfo info = moved_by(tau, done.squares.norm(), done.moved, done.clipped, done.non_finite());
     *automatic_size_ = info.size = next_size(how, size, done.within, done.moving);
     info.tau = tau;
@@ -240,7 +245,7 @@ class Step {
   // Once in a run: memory for the increments is taken and given back.
   double first_of_components(const AutomaticTau& how) {
     LargeVector<T> v(size_);
-    each_run([&](const Run<T>& run, std::size_t at) { kernels::increment(run, mode_, &v[at]); });
+    each_run([&](const Run<T, M>& run, std::size_t at) { kernels::increment(run, mode_, &v[at]); });
     return first_size(how, std::span<T>(v));
   }
 
@@ -269,12 +274,13 @@ class Step {
   // the ball view, m + Proj_{B_q(0,tau)}(g - m), which is exact where g is huge; for a user's
   // distance through its prox, m + (v + prox(-v)) with v = g - m.
   StepInfo general(const AnyDistance& distance, double q, double tau) {
-    const Totals seen = pass([&](const Run<T>& run, Tally& t) { kernels::measure(run, mode_, t); });
+    const Totals seen =
+        pass([&](const Run<T, M>& run, Tally& t) { kernels::measure(run, mode_, t); });
     reject_if(seen);
     // A user's operator also needs its argument, beside the increment.
     const std::span<T> space = workspace_.take(q > 0 ? size_ : 2 * size_);
     const std::span<T> v = space.first(size_);
-    each_run([&](const Run<T>& run, std::size_t at) { kernels::increment(run, mode_, &v[at]); });
+    each_run([&](const Run<T, M>& run, std::size_t at) { kernels::increment(run, mode_, &v[at]); });
     if (q > 0) {
       transform_by_norm(distance, q, tau, v);
     } else {
@@ -283,8 +289,9 @@ class Step {
     // tau times a subgradient may be more than the element type holds, and the new m less.
     const double factor = subgradient_ ? tau : 1;
     const ScaledNorm moved = scaled_norm(std::span<const T>(v));
-    each_run(
-        [&](const Run<T>& run, std::size_t at) { kernels::advance(run, mode_, factor, &v[at]); });
+    each_run([&](const Run<T, M>& run, std::size_t at) {
+      kernels::advance(run, mode_, factor, &v[at]);
+    });
     const ScaledNorm norm = seen.squares.norm();
     const double kept = norm.value > 0 ? 1 - quotient(factor, moved, norm) : 0;
     return info(seen, kept, kept > 1e-12 ? 1 : 0);
@@ -312,7 +319,13 @@ class Step {
   }
 
   // A short vector in one piece, as it is nearly always ordinary, has kernels of its own.
-  [[nodiscard]] Run<T> only_run() const { return run_of(blocks_.front(), 0, size_, 0); }
+  [[nodiscard]] Run<T> only_run() const {
+    if constexpr (std::is_same_v<M, T>) {
+      return run_of(blocks_.front(), 0, size_, 0, 0);
+    } else {
+      return {};  // never asked for
+    }
+  }
 
   // Runs the kernel over all blocks, cut into chunks of the concatenation, and adds up the tallies
   // in the order of the chunks. A second pass goes backward: it finds the end of the first in the
@@ -322,7 +335,7 @@ class Step {
     const Chunks chunks = chunks_for(size_);
     if (chunks.count == 1) {
       Tally tally;
-      runs_of(0, size_, [&](const Run<T>& run, std::size_t) { kernel(run, tally); });
+      runs_of(0, size_, [&](const Run<T, M>& run, std::size_t) { kernel(run, tally); });
       return Totals(tally);
     }
     Totals partial[Chunks::kMaxChunks];
@@ -330,7 +343,7 @@ class Step {
       const std::size_t c = backward ? chunks.count - 1 - i : i;
       Tally tally;
       runs_of(chunks.begin(c), chunks.end(c),
-              [&](const Run<T>& run, std::size_t) { kernel(run, tally); });
+              [&](const Run<T, M>& run, std::size_t) { kernel(run, tally); });
       partial[c] = Totals(tally);
     });
     Totals totals{};
@@ -345,9 +358,9 @@ class Step {
              [&](std::size_t c) { runs_of(chunks.begin(c), chunks.end(c), use); });
   }
 
-  // n components of a block from its component `at` on.
-  [[nodiscard]] static Run<T> run_of(const Block<T>& block, std::size_t at, std::size_t n,
-                                     std::size_t lane) {
+  // n components of a block from its component `at` on, which is at `place` in all of them.
+  [[nodiscard]] Run<T, M> run_of(const Block<T, M>& block, std::size_t at, std::size_t n,
+                                 std::size_t lane, std::size_t place) const {
     return {block.m.data() + at,
             block.g.data() + at,
             block.w.empty() ? nullptr : block.w.data() + at,
@@ -355,18 +368,20 @@ class Step {
             block.eta,
             block.shrink,
             block.decay,
-            lane};
+            lane,
+            random_,
+            static_cast<std::uint32_t>(place)};
   }
 
   // The contiguous runs that make up [begin, end) of the concatenation, with their position in it.
   template <class Use>
   void runs_of(std::size_t begin, std::size_t end, const Use& use) const {
     std::size_t start = 0;
-    for (const Block<T>& block : blocks_) {
+    for (const Block<T, M>& block : blocks_) {
       const std::size_t stop = start + block.g.size();
       const std::size_t from = std::max(begin, start), to = std::min(end, stop);
       if (from < to) {
-        use(run_of(block, from - start, to - from, (from - begin) % kernels::kLanes), from);
+        use(run_of(block, from - start, to - from, (from - begin) % kernels::kLanes, from), from);
       }
       if (stop >= end) break;
       start = stop;
@@ -379,7 +394,7 @@ class Step {
     if (options_.non_finite == NonFinite::robust) return;
     const Chunks chunks = chunks_for(size_);
     for_each(options_.pool, chunks.count, [&](std::size_t c) {
-      runs_of(chunks.begin(c), chunks.end(c), [&](const Run<T>& run, std::size_t at) {
+      runs_of(chunks.begin(c), chunks.end(c), [&](const Run<T, M>& run, std::size_t at) {
         for (const T* const x : {run.g, static_cast<const T*>(run.decays() ? run.w : nullptr)}) {
           const std::size_t i = x == nullptr ? run.n : kernels::first_non_finite(x, run.n);
           if (i < run.n) refuse(at + i, x[i]);
@@ -412,7 +427,8 @@ class Step {
     return info(totals.squares.norm().get(), kept, clipped_share, totals.non_finite());
   }
 
-  std::span<const Block<T>> blocks_;
+  std::span<const Block<T, M>> blocks_;
+  kernels::RandomBits random_;  // for an m in bfloat16
   const StepOptions& options_;
   Mode mode_;
   Workspace<T>& workspace_;
@@ -428,6 +444,13 @@ template <Real T>
 StepInfo step(const OnlineMethod& method, std::span<const Block<T>> blocks,
               const StepOptions& options, Workspace<T>& workspace, double* size) {
   Step<T> run(blocks, options, workspace, size);
+  return std::visit(run, method);
+}
+
+StepInfo narrow_step(const OnlineMethod& method, std::span<const NarrowBlock> blocks,
+                     const Dither& dither, const StepOptions& options, Workspace<float>& workspace,
+                     double* size) {
+  Step<float, BFloat16> run(blocks, options, workspace, size, dither);
   return std::visit(run, method);
 }
 

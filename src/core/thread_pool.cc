@@ -1,11 +1,37 @@
 #include "medgrad/thread_pool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <system_error>
 #include <utility>
 
 namespace medgrad {
+namespace {
+
+// What the lock protects is read without it by those who spin, so it is written in one piece.
+void set(std::size_t& value, std::size_t now) {
+  std::atomic_ref(value).store(now, std::memory_order_relaxed);
+}
+std::size_t get(std::size_t& value) {
+  return std::atomic_ref(value).load(std::memory_order_relaxed);
+}
+
+// Looks again and again whether there is any reason to go on before one sleeps: loops that follow
+// each other within microseconds need not wait until a thread has been woken.
+template <class Ready>
+void spin(std::unique_lock<std::mutex>& lock, Ready&& ready) {
+  constexpr int kLooks = 400;
+  lock.unlock();
+  for (int i = 0; i < kLooks && !ready(); ++i) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  lock.lock();
+}
+
+}  // namespace
 
 ThreadPool::ThreadPool(unsigned threads) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
@@ -35,20 +61,23 @@ void ThreadPool::run(std::size_t count, Call call, void* task) {
   std::unique_lock lock(mutex_);
   call_ = call;
   task_ = task;
-  count_ = count;
-  next_ = 0;
+  set(next_, 0);
+  set(count_, count);
   failure_ = nullptr;
   wake_.notify_all();
   drain(lock);
+  if (running_ != 0) spin(lock, [this] { return get(running_) == 0; });
   done_.wait(lock, [this] { return running_ == 0; });
   call_ = nullptr;
-  count_ = next_ = 0;
+  set(count_, 0);
+  set(next_, 0);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void ThreadPool::work() {
   std::unique_lock lock(mutex_);
   while (true) {
+    if (!stopping_ && next_ >= count_) spin(lock, [this] { return get(next_) < get(count_); });
     wake_.wait(lock, [this] { return stopping_ || next_ < count_; });
     if (stopping_) return;
     drain(lock);
@@ -59,8 +88,9 @@ void ThreadPool::work() {
 // counts.
 void ThreadPool::drain(std::unique_lock<std::mutex>& lock) {
   while (next_ < count_) {
-    const std::size_t i = next_++;
-    ++running_;
+    const std::size_t i = next_;
+    set(next_, i + 1);
+    set(running_, running_ + 1);
     const Call call = call_;
     void* const task = task_;
     lock.unlock();
@@ -75,7 +105,8 @@ void ThreadPool::drain(std::unique_lock<std::mutex>& lock) {
       failure_ = failure;
       failed_index_ = i;
     }
-    if (--running_ == 0 && next_ >= count_) done_.notify_all();
+    set(running_, running_ - 1);
+    if (running_ == 0 && next_ >= count_) done_.notify_all();
   }
 }
 

@@ -14,7 +14,6 @@
 #include "core/sample/plan.h"
 #include "dist/deal.h"
 #include "dist/flow.h"
-#include "dist/room.h"
 #include "dist/shared_part.h"
 #include "dist/watch.h"
 #include "dist/wire.h"
@@ -97,6 +96,11 @@ class Round {
   [[nodiscard]] std::size_t workers() const { return static_cast<std::size_t>(group_.size()); }
   [[nodiscard]] std::size_t me() const { return static_cast<std::size_t>(group_.rank()); }
 
+  // Its own until the next call.
+  [[nodiscard]] T* room(std::size_t entries) const {
+    return reinterpret_cast<T*>(group_.scratch(entries * sizeof(T)));
+  }
+
   std::vector<Announcement> announce_all(const Deal& deal) {
     Announcement about;
     about.subject = {.type = sizeof(T),
@@ -116,12 +120,11 @@ class Round {
     return heard;
   }
 
-  // Columns that are here, the row of each worker `stride` after the last.
-  Input<T> input_of(const T* rows, std::size_t d, std::size_t stride) const {
+  Input<T> input_of(const Columns<T>& rows) const {
     Input<T> input = template_;
-    input.d = d;
+    input.d = rows.length;
     input.rows.resize(input.n);
-    for (std::size_t i = 0; i < input.n; ++i) input.rows[i] = rows + i * stride;
+    for (std::size_t i = 0; i < input.n; ++i) input.rows[i] = rows.row(i).data();
     return input;
   }
 
@@ -133,46 +136,36 @@ class Round {
     const RulePlan plan = estimators::make_plan(rule_, points, template_.weights, options_.step);
     const std::vector<Announcement> announced = announce_all(deal);
     Watch<T> watch(workers(), options_.non_finite, deal.pieces());
-    Flow<T> flow(group_, deal, mine_, out_);
-    Room<T> result;
+    Flow<T> flow(group_, deal, mine_, out_, room(Flow<T>::room_for(group_, deal)), false);
     SampleInfo info;
     for (std::size_t k = 0; k < deal.pieces(); ++k) {
-      const std::size_t d = deal.length(k, me());
-      const std::span<T> rows = flow.next();
-      result.resize(d);
+      const Columns<T> rows = flow.next();
+      const std::span<T> result = flow.place(k);
       watch.inspect(rows, deal.begin(k, me()), k, announced);
-      if (d > 0) {
-        const Input<T> input = input_of(rows.data(), d, d);
-        info = estimators::carry_out(plan, input, result.all());
-        if (options_.report != nullptr) watch.compare(plan, input, result.all());
+      if (rows.length > 0) {
+        const Input<T> input = input_of(rows);
+        info = estimators::carry_out(plan, input, result);
+        if (options_.report != nullptr) watch.compare(plan, input, result);
       }
-      flow.reply(result.all());
+      flow.reply(result);
     }
     flow.finish();
     watch.note(info);
     return watch.conclude(group_, only.value_or(0), options_.report, true);
   }
 
-  // The columns of this rank, of all workers. Where there is something to be `known`, inner
-  // products of a piece are summed up while the next ones are on their way.
-  Room<T> receive(const Deal& deal, Flow<T>& flow, Watch<T>& watch,
-                  std::span<const Announcement> announced,
-                  estimators::KnownProducts* known = nullptr) {
-    const std::size_t d = deal.columns_of(me());
-    Room<T> rows(workers() * d);
-    for (std::size_t k = 0, at = 0; k < deal.pieces(); ++k) {
-      const std::size_t length = deal.length(k, me());
-      const std::span<T> piece = flow.next();
+  // Until all rows are here. Where there is something to be `known`, inner products of a piece are
+  // summed up while the next ones are on their way.
+  void receive(const Deal& deal, Flow<T>& flow, Watch<T>& watch,
+               std::span<const Announcement> announced,
+               estimators::KnownProducts* known = nullptr) {
+    for (std::size_t k = 0; k < deal.pieces(); ++k) {
+      const Columns<T> piece = flow.next();
       watch.inspect(piece, deal.begin(k, me()), k, announced);
-      for (std::size_t i = 0; i < workers(); ++i)
-        std::copy_n(piece.data() + i * length, length, rows.data() + i * d + at);
-      if (known != nullptr && length > 0) {
-        Input<T> input = input_of(rows.data() + at, length, d);
-        sum_products(input, deal.begin(k, me()), *known);
-      }
-      at += length;
+      if (known == nullptr || piece.length == 0) continue;
+      Input<T> input = input_of(piece);
+      sum_products(input, deal.begin(k, me()), *known);
     }
-    return rows;
   }
 
   // Of the columns from `first` on, which are those of the input.
@@ -233,22 +226,23 @@ class Round {
   SampleInfo by_rows(const Deal& deal) {
     const std::vector<Announcement> announced = announce_all(deal);
     Watch<T> watch(workers(), options_.non_finite, deal.pieces());
-    Flow<T> flow(group_, deal, mine_, out_);
+    const std::size_t d = deal.columns_of(me());
+    T* const rows = room((workers() + 1) * d);
+    const std::span<T> result(rows + workers() * d, d);
+    Flow<T> flow(group_, deal, mine_, out_, rows, true);
     estimators::KnownProducts known{.origin = estimators::needs_gram(rule_) &&
                                               estimators::needs_origin(rule_)};
     const bool summed = begins_with_products(rule_, workers(), mine_.size());
-    const Room<T> rows = receive(deal, flow, watch, announced, summed ? &known : nullptr);
-    const std::size_t d = deal.columns_of(me());
+    receive(deal, flow, watch, announced, summed ? &known : nullptr);
     const std::vector<T> center = center_here(deal);
     const SharedPart part(group_, deal, mine_.size());
-    Input<T> input = input_of(rows.data(), d, d);
+    Input<T> input = input_of({rows, d, d});
     input.center = center;
     input.part = &part;
     known.sums.resize(std::max<std::size_t>(known.sums.size(), room_for(known)));
     input.known = summed ? &known : nullptr;
-    Room<T> result(d);
-    watch.note(estimate(input, result.all(), watch));
-    reply(deal, flow, result.all());
+    watch.note(estimate(input, result, watch));
+    reply(deal, flow, result);
     return conclude(watch, 0);
   }
 
@@ -258,15 +252,17 @@ class Round {
     if (column_by_column(rule_)) return by_columns(deal, place);
     const std::vector<Announcement> announced = announce_all(deal);
     Watch<T> watch(workers(), options_.non_finite, deal.pieces());
-    Flow<T> flow(group_, deal, mine_, out_);
-    const Room<T> rows = receive(deal, flow, watch, announced);
-    Room<T> result(deal.columns_of(me()));
+    const std::size_t d = deal.columns_of(me());
+    T* const rows = room((workers() + 1) * d);
+    const std::span<T> result(rows + workers() * d, d);
+    Flow<T> flow(group_, deal, mine_, out_, rows, true);
+    receive(deal, flow, watch, announced);
     if (group_.rank() == place) {
-      Input<T> input = input_of(rows.data(), mine_.size(), mine_.size());
+      Input<T> input = input_of({rows, d, d});
       input.center = options_.center;
-      watch.note(estimate(input, result.all(), watch));
+      watch.note(estimate(input, result, watch));
     }
-    reply(deal, flow, result.all());
+    reply(deal, flow, result);
     if (options_.report != nullptr) tell_rows(place);
     return conclude(watch, place);
   }

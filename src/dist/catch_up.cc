@@ -36,23 +36,17 @@ std::optional<std::string> catch_up(Communicator& group, std::optional<std::uint
   group.all_gather(std::as_bytes(std::span(&about, 1)), std::as_writable_bytes(std::span(abouts)));
   about = abouts[from];
   const auto gets = [&](std::size_t r) { return needs(r) || (all[from] == 0 && r != from); };
-  std::vector<std::size_t> sent(n), received(n);
-  std::string copies, got;
+  std::vector<std::span<const std::byte>> sent(n);
+  std::vector<std::span<std::byte>> received(n);
   for (std::size_t r = 0; r < n && me == from; ++r) {
-    if (!gets(r)) continue;
-    sent[r] = state.size();
-    copies += state;
+    if (gets(r)) sent[r] = std::as_bytes(std::span(state));
   }
+  std::string got;
   if (gets(me)) {
-    received[from] = about.length;
     got.resize(about.length);
+    received[from] = std::as_writable_bytes(std::span(got));
   }
-  if (about.length > 0) {
-    group
-        .start_all_to_all(std::as_bytes(std::span(copies)), sent,
-                          std::as_writable_bytes(std::span(got)), received)
-        .wait();
-  }
+  if (about.length > 0) group.start_exchange(sent, received).wait();
   if (!gets(me)) return std::nullopt;
   if (checksum(std::as_bytes(std::span(got))) != about.checksum)
     throw Error("The state that another worker sent was damaged on its way.");

@@ -14,17 +14,18 @@ std::size_t share_of(std::size_t cells, std::size_t rank, std::size_t ranks) {
 
 }  // namespace
 
-// Pieces of some 2^18 columns keep the network and the processor busy and fit into caches; more
-// than kMostPieces would be more checksums than an announcement has room for.
-void Deal::cut(std::size_t smallest) {
-  constexpr std::size_t kColumns = std::size_t{1} << 18;
+// A piece has some 2^17 columns for each rank: while one is on its way another one is worked on,
+// and messages of half a megabyte cost processors little more than their bytes. More than
+// kMostPieces would be more checksums than an announcement has room for.
+void Deal::cut(std::size_t smallest, std::size_t sharers) {
+  const std::size_t columns = sharers << 17;
   const std::size_t most = std::max<std::size_t>(1, cells() / std::max<std::size_t>(1, smallest));
-  pieces_ = d_ == 0 ? 0 : std::clamp<std::size_t>(d_ / kColumns, 1, std::min(most, kMostPieces));
+  pieces_ = d_ == 0 ? 0 : std::clamp<std::size_t>(d_ / columns, 1, std::min(most, kMostPieces));
 }
 
 Deal Deal::evenly(std::size_t d, std::size_t cell, int ranks) {
   Deal deal(d, cell, static_cast<std::size_t>(ranks));
-  deal.cut(deal.ranks_);
+  deal.cut(deal.ranks_, deal.ranks_);
   const std::size_t cells = deal.cells();
   std::size_t at = 0;  // in cells
   for (std::size_t k = 0; k < deal.pieces_; ++k) {
@@ -40,7 +41,7 @@ Deal Deal::evenly(std::size_t d, std::size_t cell, int ranks) {
 
 Deal Deal::all_to(int rank, std::size_t d, std::size_t cell, int ranks) {
   Deal deal(d, cell, static_cast<std::size_t>(ranks));
-  deal.cut(1);
+  deal.cut(1, 1);
   for (std::size_t k = 0; k < deal.pieces_; ++k) {
     const std::size_t begin = k * deal.cells() / deal.pieces_ * cell;
     const std::size_t end = std::min((k + 1) * deal.cells() / deal.pieces_ * cell, d);

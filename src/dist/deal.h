@@ -37,7 +37,8 @@ class Deal {
  private:
   Deal(std::size_t d, std::size_t cell, std::size_t ranks) : d_(d), cell_(cell), ranks_(ranks) {}
   [[nodiscard]] std::size_t cells() const { return (d_ + cell_ - 1) / cell_; }
-  void cut(std::size_t smallest);
+  // Into pieces of at least so many cells, with columns for so many ranks.
+  void cut(std::size_t smallest, std::size_t sharers);
 
   std::size_t d_, cell_, ranks_, pieces_ = 0;
   std::vector<std::size_t> bounds_;  // pieces x ranks, and the end

@@ -1,21 +1,10 @@
 #include "dist/flow.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "medgrad/dist/aggregate.h"
 
 namespace medgrad::dist {
-namespace {
-
-template <Real T>
-std::vector<std::size_t> sizes_for(const Deal& deal, std::size_t piece, std::size_t ranks) {
-  std::vector<std::size_t> sizes(ranks);
-  for (std::size_t r = 0; r < ranks; ++r) sizes[r] = deal.length(piece, r) * sizeof(T);
-  return sizes;
-}
-
-}  // namespace
 
 template <Real T>
 std::vector<Announcement> announce(Communicator& group, const Deal& deal, const Announcement& about,
@@ -40,49 +29,78 @@ std::vector<Announcement> announce(Communicator& group, const Deal& deal, const 
 }
 
 template <Real T>
-Flow<T>::Flow(Communicator& group, const Deal& deal, std::span<const T> mine, std::span<T> out)
-    : group_(&group), deal_(&deal), mine_(mine), out_(out), room_(kAhead), replies_(kAhead) {
+Flow<T>::Flow(Communicator& group, const Deal& deal, std::span<const T> mine, std::span<T> out,
+              T* room, bool kept)
+    : group_(&group),
+      deal_(&deal),
+      mine_(mine),
+      out_(out),
+      room_(room),
+      kept_(kept),
+      replies_(kAhead) {
   while (sent_ < deal.pieces() && sent_ + 1 < kAhead) send();
+}
+
+template <Real T>
+std::size_t Flow<T>::room_for(const Communicator& group, const Deal& deal) {
+  std::size_t longest = 0;
+  for (std::size_t k = 0; k < deal.pieces(); ++k)
+    longest = std::max(longest, deal.length(k, static_cast<std::size_t>(group.rank())));
+  return kAhead * static_cast<std::size_t>(group.size()) * longest;
+}
+
+template <Real T>
+Columns<T> Flow<T>::place_for(std::size_t k) {
+  const std::size_t length = deal_->length(k, me());
+  if (!kept_) return {room_ + k % kAhead * (room_for(*group_, *deal_) / kAhead), length, length};
+  T* const first = room_ + used_;
+  used_ += length;
+  return {first, length, deal_->columns_of(me())};
 }
 
 template <Real T>
 void Flow<T>::send() {
   const std::size_t k = sent_++;
-  Room<T>& room = room_[k % kAhead];
-  room.resize(ranks() * deal_->length(k, me()));
-  const std::vector<std::size_t> received(ranks(), deal_->length(k, me()) * sizeof(T));
-  coming_.push_back(group_->start_all_to_all(
-      std::as_bytes(mine_.subspan(deal_->begin(k), deal_->length(k))),
-      sizes_for<T>(*deal_, k, ranks()), std::as_writable_bytes(room.all()), received));
+  const Columns<T> columns = place_for(k);
+  std::vector<std::span<const std::byte>> sent(ranks());
+  std::vector<std::span<std::byte>> received(ranks());
+  for (std::size_t r = 0; r < ranks(); ++r) {
+    sent[r] = std::as_bytes(mine_.subspan(deal_->begin(k, r), deal_->length(k, r)));
+    received[r] = std::as_writable_bytes(columns.row(r));
+  }
+  coming_.push_back({columns, group_->start_exchange(sent, received)});
 }
 
 template <Real T>
-std::span<T> Flow<T>::next() {
-  const std::size_t k = received_++;
-  coming_.front().wait();
+Columns<T> Flow<T>::next() {
+  ++received_;
+  coming_.front().transfer.wait();
+  const Columns<T> columns = coming_.front().columns;
   coming_.pop_front();
   if (sent_ < deal_->pieces()) send();
-  return room_[k % kAhead].all();
+  return columns;
+}
+
+template <Real T>
+std::span<T> Flow<T>::place(std::size_t k) const {
+  return out_.subspan(deal_->begin(k, me()), deal_->length(k, me()));
 }
 
 template <Real T>
 void Flow<T>::reply(std::span<const T> result) {
   const std::size_t k = replied_++;
-  Reply& reply = replies_[k % kAhead];
-  reply.transfer.wait();  // for what was in its place before
-  reply.copies.resize(ranks() * result.size());
+  const std::vector<std::span<const std::byte>> sent(ranks(), std::as_bytes(result));
+  std::vector<std::span<std::byte>> received(ranks());
   for (std::size_t r = 0; r < ranks(); ++r)
-    std::copy(result.begin(), result.end(), reply.copies.data() + r * result.size());
-  const std::vector<std::size_t> sent(ranks(), result.size_bytes());
-  reply.transfer = group_->start_all_to_all(
-      std::as_bytes(std::as_const(reply.copies).all()), sent,
-      std::as_writable_bytes(out_.subspan(deal_->begin(k), deal_->length(k))),
-      sizes_for<T>(*deal_, k, ranks()));
+    received[r] = std::as_writable_bytes(out_.subspan(deal_->begin(k, r), deal_->length(k, r)));
+  Transfer& reply = replies_[k % kAhead];
+  reply.wait();  // for what was there before
+  reply = group_->start_exchange(sent, received);
 }
 
 template <Real T>
 void Flow<T>::finish() {
-  for (std::size_t k = replied_; k < replied_ + kAhead; ++k) replies_[k % kAhead].transfer.wait();
+  for (std::size_t k = replied_; k < replied_ + kAhead; ++k) replies_[k % kAhead].wait();
 }
 
 template std::vector<Announcement> announce(Communicator&, const Deal&, const Announcement&,

@@ -2,10 +2,8 @@
 // theirs.
 #include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <map>
 #include <mutex>
-#include <numeric>
 
 #include "base/text.h"
 #include "dist/names.h"
@@ -14,11 +12,8 @@
 namespace medgrad::dist {
 namespace {
 
-// What a rank shows for one exchange.
-struct Shown {
-  const std::byte* send = nullptr;
-  std::vector<std::size_t> sizes;
-};
+// What a rank shows for one exchange, by who is to take it.
+using Shown = std::vector<std::span<const std::byte>>;
 
 struct Exchange {
   explicit Exchange(std::size_t n) : shown(n), done(n) {}
@@ -42,11 +37,11 @@ class Hub {
     if (++exchange.here == n_) changed_.notify_all();  // nobody waits for less
   }
 
-  void take(std::uint64_t number, std::size_t rank, std::span<std::byte> receive,
-            std::span<const std::size_t> sizes, std::chrono::milliseconds deadline) {
+  void take(std::uint64_t number, std::size_t rank, Incoming receive,
+            std::chrono::milliseconds deadline) {
     std::unique_lock lock(mutex_);
     try {
-      take(lock, number, rank, receive, sizes, deadline);
+      take(lock, number, rank, receive, deadline);
     } catch (...) {
       // Its memory may be gone next: nobody is to look there any more.
       failed_[rank] = true;
@@ -67,8 +62,7 @@ class Hub {
 
  private:
   void take(std::unique_lock<std::mutex>& lock, std::uint64_t number, std::size_t rank,
-            std::span<std::byte> receive, std::span<const std::size_t> sizes,
-            std::chrono::milliseconds deadline) {
+            Incoming receive, std::chrono::milliseconds deadline) {
     const auto until = std::chrono::steady_clock::now() + deadline;
     wait(
         lock, deadline, until, [&] { return find(number).here == n_; },
@@ -78,12 +72,9 @@ class Hub {
     lock.unlock();
     bool fits = true;
     for (std::size_t r = 0; r < n_; ++r) {
-      const std::size_t from = std::accumulate(
-          shown[r]->sizes.begin(), shown[r]->sizes.begin() + static_cast<std::ptrdiff_t>(rank),
-          std::size_t{0});
-      fits = fits && shown[r]->sizes[rank] == sizes[r];
-      if (fits && sizes[r] > 0) std::memcpy(receive.data(), shown[r]->send + from, sizes[r]);
-      receive = receive.subspan(fits ? sizes[r] : 0);
+      const std::span<const std::byte> from = (*shown[r])[rank];
+      fits = fits && from.size() == receive[r].size();
+      if (fits && r != rank) std::copy(from.begin(), from.end(), receive[r].begin());
     }
     lock.lock();
     Exchange& exchange = find(number);
@@ -142,32 +133,26 @@ class Threads : public Communicator {
  private:
   class Taking : public Transfer::Pending {
    public:
-    Taking(Threads& group, std::uint64_t number, std::span<std::byte> receive,
-           std::span<const std::size_t> sizes)
+    Taking(Threads& group, std::uint64_t number, Incoming receive)
         : hub_(group.hub_),
           rank_(static_cast<std::size_t>(group.rank())),
           number_(number),
-          receive_(receive),
-          sizes_(sizes.begin(), sizes.end()),
+          receive_(receive.begin(), receive.end()),
           deadline_(group.deadline()) {}
-    void wait() override { hub_->take(number_, rank_, receive_, sizes_, deadline_); }
+    void wait() override { hub_->take(number_, rank_, receive_, deadline_); }
 
    private:
     std::shared_ptr<Hub> hub_;
     std::size_t rank_;
     std::uint64_t number_;
-    std::span<std::byte> receive_;
-    std::vector<std::size_t> sizes_;
+    std::vector<std::span<std::byte>> receive_;
     std::chrono::milliseconds deadline_;
   };
 
-  std::unique_ptr<Transfer::Pending> exchange(std::span<const std::byte> send,
-                                              std::span<const std::size_t> send_sizes,
-                                              std::span<std::byte> receive,
-                                              std::span<const std::size_t> receive_sizes) override {
-    hub_->show(next_, static_cast<std::size_t>(rank()),
-               {send.data(), {send_sizes.begin(), send_sizes.end()}});
-    return std::make_unique<Taking>(*this, next_++, receive, receive_sizes);
+  std::unique_ptr<Transfer::Pending> exchange(Outgoing send, Incoming receive) override {
+    take_own(send, receive);
+    hub_->show(next_, static_cast<std::size_t>(rank()), Shown(send.begin(), send.end()));
+    return std::make_unique<Taking>(*this, next_++, receive);
   }
 
   // In the order of the ranks.

@@ -25,27 +25,26 @@ double Length::value() const {
 }
 
 template <Real T>
-void Watch<T>::inspect(std::span<T> rows, std::size_t column, std::size_t piece,
+void Watch<T>::inspect(const Columns<T>& rows, std::size_t column, std::size_t piece,
                        std::span<const Announcement> announced) {
-  const std::size_t n = rows_.size(), d = rows.size() / n;
-  if (d == 0) return;
+  if (rows.length == 0) return;
   bool finite = true;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::span<T> row = rows.subspan(i * d, d);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const std::span<T> row = rows.row(i);
     if (checksum(std::as_bytes(row)) != announced[i].checksums[piece]) {
       std::fill(row.begin(), row.end(), std::numeric_limits<T>::quiet_NaN());
       ++rows_[i].damaged;
     }
     const T* const data = row.data();
-    finite = finite && kernels::all_finite(&data, 1, 0, d);
+    finite = finite && kernels::all_finite(&data, 1, 0, rows.length);
   }
   if (!finite) count(rows, column);
 }
 
 // Complaints are about the first column, and the first row there.
 template <Real T>
-void Watch<T>::count(std::span<T> rows, std::size_t column) {
-  const std::size_t n = rows_.size(), d = rows.size() / n;
+void Watch<T>::count(const Columns<T>& rows, std::size_t column) {
+  const std::size_t n = rows_.size();
   const auto complain = [&](Sight::Complaint what, std::size_t row, std::size_t j, double value) {
     if (sight_.complaint != Sight::none) return;
     sight_.complaint = what;
@@ -53,10 +52,10 @@ void Watch<T>::count(std::span<T> rows, std::size_t column) {
     sight_.column = column + j;
     sight_.value = value;
   };
-  for (std::size_t j = 0; j < d; ++j) {
+  for (std::size_t j = 0; j < rows.length; ++j) {
     std::size_t missing = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const T x = rows[i * d + j];
+      const T x = rows.row(i)[j];
       if (std::isfinite(x)) continue;
       if (policy_ == NonFinite::reject) complain(Sight::not_finite, i, j, static_cast<double>(x));
       if (std::isnan(x)) ++missing;
@@ -64,7 +63,7 @@ void Watch<T>::count(std::span<T> rows, std::size_t column) {
     }
     if (missing == n) {
       complain(Sight::unobserved, 0, j, 0);
-      rows[j] = 0;
+      rows.first[j] = 0;
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/sample/plan.h"
+#include "dist/flow.h"
 #include "dist/wire.h"
 #include "medgrad/dist/aggregate.h"
 
@@ -47,9 +48,9 @@ class Watch {
   Watch(std::size_t workers, NonFinite policy, std::size_t pieces)
       : policy_(policy), sample_(std::max<std::size_t>(64, 1024 / (pieces + 1))), rows_(workers) {}
 
-  // Looks at columns from `column` on, a row for each worker, as they came: pieces that do not have
+  // Looks at columns from `column` on, as they came: pieces that do not have
   // their checksums become NaN; what no rule could go on with becomes 0, and is complained of.
-  void inspect(std::span<T> rows, std::size_t column, std::size_t piece,
+  void inspect(const Columns<T>& rows, std::size_t column, std::size_t piece,
                std::span<const Announcement> announced);
   // Adds distances to the result, and shares in it, in columns of a rule that takes each by itself.
   void compare(const estimators::RulePlan& plan, const estimators::Input<T>& input,
@@ -62,7 +63,7 @@ class Watch {
                                     std::vector<WorkerReport>* report, bool by_columns);
 
  private:
-  void count(std::span<T> rows, std::size_t column);
+  void count(const Columns<T>& rows, std::size_t column);
   // What every rank says, and what all of them have seen of each worker.
   struct Seen {
     std::vector<Sight> sights;

@@ -22,8 +22,9 @@ void AdaptVectors(const AdaptRun<T>& run, const Adapt& how) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
   const auto set = [d](double x) HWY_ATTR { return hn::Set(d, static_cast<T>(x)); };
-  const auto keep = set(how.beta2), take = set(1 - how.beta2), epsilon = set(how.epsilon);
-  const auto rate = set(how.rate), root = set(how.root), shrink = set(how.shrink);
+  const auto keep = set(how.beta2), take = set(1 - how.beta2),
+             epsilon = set(how.epsilon * how.root);
+  const auto rate = set(how.rate * how.root), shrink = set(how.shrink);
   const auto decay = set(how.decay);
   // Its square is finite, and so is the sum of two of them.
   const auto most = hn::Set(d, std::sqrt(std::numeric_limits<T>::max()) / 2);
@@ -33,7 +34,7 @@ void AdaptVectors(const AdaptRun<T>& run, const Adapt& how) {
     const auto seen = hn::Min(hn::Abs(g), most);
     const auto next = hn::Add(hn::Mul(keep, v), hn::Mul(hn::Mul(take, seen), seen));
     v = hn::IfThenElse(hn::Eq(g, g), next, v);
-    const auto size = hn::Add(hn::Div(hn::Sqrt(v), root), epsilon);
+    const auto size = hn::Add(hn::Sqrt(v), epsilon);
     w = hn::Sub(hn::Mul(shrink, w), hn::Div(hn::Mul(rate, m), size));
   };
   size_t i = 0;

@@ -2,7 +2,8 @@
 //
 //     v <- beta2 v + (1 - beta2) g^2,   w <- shrink w - rate m / (sqrt(v) / root + epsilon)
 //
-// where g stands for g + decay w. A NaN in g leaves its v as it was; a g whose square would
+// where the quotient is (root rate) m / (sqrt(v) + root epsilon), with one division, and g stands
+// for g + decay w. A NaN in g leaves its v as it was; a g whose square would
 // overflow counts as the largest that would not. Every operation is one that IEEE 754 rounds in one
 // way, so all targets give the same bits.
 #pragma once
@@ -36,7 +37,7 @@ void adapt(const AdaptRun<T>& run, const Adapt& how);
 // The same with a first moment of its own, whose increments are cut at `cut` roots of v, in one
 // pass:
 //
-//     d = clamp(g - m, -b, b),  b = cut sqrt(v) / root_before,  no bound where v = 0
+//     d = clamp(g - m, -b, b),  b = (cut / root_before) sqrt(v),  no bound where v = 0
 //     m <- m + share d,   v <- beta2 v + (1 - beta2) (m_before + d)^2,   w as above
 //
 // A NaN in g leaves its m and v as they were.

@@ -65,7 +65,7 @@ template <std::size_t N>
 inline constexpr MedianNetwork<N> kMedianOf{};
 
 // False if an entry is not finite: 0 times the sum of a column is NaN then, and stays in the sum of
-// those (also if that sum overflows). `stream`: past the cache; `out` is aligned to vectors then.
+// those (also if that sum overflows). `stream`: past the cache.
 template <std::size_t N, class T>
 bool MediansOf(const T* const* rows, std::size_t begin, std::size_t count, bool stream,
                T* HWY_RESTRICT out) {
@@ -74,21 +74,24 @@ bool MediansOf(const T* const* rows, std::size_t begin, std::size_t count, bool 
   T few[hn::MaxLanes(d)];
   T* HWY_RESTRICT const to = count < lanes ? few : out;
   auto alarm = hn::Zero(d);
-  VisitVectors<N>(d, rows, N, begin, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
-    for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(at[i] + j + 2048 / sizeof(T));
-    hn::Vec<decltype(d)> v[N];
-    for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, at[i] + j);
-    auto sum = v[0];
-    for (std::size_t i = 1; i < N; ++i) sum = hn::Add(sum, v[i]);
-    alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
-    CompareAll<kMedianOf<N>>(v);
-    const auto median = N % 2 == 1 ? v[N / 2] : Midpoint(d, v[(N - 1) / 2], v[N / 2]);
-    if (stream && j % lanes == 0) {
-      hn::Stream(median, d, to + j);
-    } else {
-      hn::StoreU(median, d, to + j);
-    }
-  });
+  VisitVectors<N>(
+      d, rows, N, begin, count,
+      [&](const T* const* at, std::size_t j) HWY_ATTR {
+        for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(at[i] + j + 2048 / sizeof(T));
+        hn::Vec<decltype(d)> v[N];
+        for (std::size_t i = 0; i < N; ++i) v[i] = hn::LoadU(d, at[i] + j);
+        auto sum = v[0];
+        for (std::size_t i = 1; i < N; ++i) sum = hn::Add(sum, v[i]);
+        alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
+        CompareAll<kMedianOf<N>>(v);
+        const auto median = N % 2 == 1 ? v[N / 2] : Midpoint(d, v[(N - 1) / 2], v[N / 2]);
+        if (stream && LeadOf(d, to + j) == 0) {
+          hn::Stream(median, d, to + j);
+        } else {
+          hn::StoreU(median, d, to + j);
+        }
+      },
+      stream ? out : nullptr);
   if (to == few) std::copy_n(few, count, out);
   return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d)));
 }
@@ -106,8 +109,7 @@ bool RegisterMedians(const T* const* rows, std::size_t n, std::size_t begin, std
                      T* out, bool stream) {
   const std::size_t count = end - begin;
   if (count == 0) return true;
-  stream = stream && count >= hn::Lanes(hn::ScalableTag<T>()) &&
-           reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
+  stream = stream && count >= hn::Lanes(hn::ScalableTag<T>());
   const bool finite =
       MediansOfAny(rows, n, begin, count, stream, out, std::make_index_sequence<kRegisterRows>());
   if (stream) hwy::FlushStream();

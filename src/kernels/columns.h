@@ -24,7 +24,7 @@ template <class T>
 // out[j - begin] = median of column j; 1 <= n <= kRegisterRows. Even n: the midpoint of the two
 // middle values. False if an entry is not finite, and `out` is then of no use; it may be a false
 // alarm where the sum of a column overflows (all_finite knows). With `stream`, `out` is written
-// past the cache where it is aligned to 64 bytes.
+// past the cache.
 template <class T>
 bool register_medians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
                       T* out, bool stream = false);

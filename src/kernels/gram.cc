@@ -11,6 +11,7 @@
 #include "hwy/highway.h"
 #include "kernels/difference-inl.h"
 #include "kernels/fused-inl.h"
+#include "kernels/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
@@ -161,29 +162,6 @@ void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes
   }
 }
 
-// The sum of the lanes of a vector, halves added to halves as in sum_lanes.
-template <class D>
-HWY_INLINE double SumHalves(D d, hn::Vec<D> v) {
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (hn::MaxLanes(D()) > 1) {
-    const hn::Half<D> half;
-    return SumHalves(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-#endif
-  (void)d;
-  return hn::GetLane(v);
-}
-HWY_INLINE double SumLanes(const double* HWY_RESTRICT lanes) {
-  const hn::CappedTag<double, kLanes> d;
-  constexpr std::size_t kParts = kLanes / hn::MaxLanes(decltype(d)());
-  hn::Vec<decltype(d)> v[kParts];
-  for (std::size_t p = 0; p < kParts; ++p) v[p] = hn::LoadU(d, lanes + p * hn::Lanes(d));
-  for (std::size_t size = kParts / 2; size > 0; size /= 2) {
-    for (std::size_t p = 0; p < size; ++p) v[p] = hn::Add(v[p], v[p + size]);
-  }
-  return SumHalves(d, v[0]);
-}
-
 // The rows from `row` on with those from `column` on; what is above the diagonal is not kept.
 void SumBlock(const double* tile, std::size_t width, std::size_t row, std::size_t column,
               std::size_t n, double* sums) {
@@ -194,7 +172,7 @@ void SumBlock(const double* tile, std::size_t width, std::size_t row, std::size_
   for (std::size_t i = 0; i < kBlockRows && row + i < n; ++i) {
     double* const to = sums + pair_index(row + i, column);
     for (std::size_t k = 0; k < kBlockColumns && column + k <= row + i; ++k)
-      to[k] += SumLanes(lanes + (i * kBlockColumns + k) * kLanes);
+      to[k] += SumOfLanes(lanes + (i * kBlockColumns + k) * kLanes);
   }
 }
 

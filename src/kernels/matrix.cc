@@ -16,27 +16,30 @@ HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// (x0 a0 + x1 a1) + (x2 a2 + x3 a3) in the columns of one vector.
+// (x0 a0 + x1 a1) + (x2 a2 + x3 a3) in the columns of one vector, from j on.
 template <class D>
-HWY_INLINE hn::Vec<D> FourLines(D d, const double* HWY_RESTRICT a, std::size_t stride,
+HWY_INLINE hn::Vec<D> FourLines(D d, const double* const* lines, std::size_t j,
                                 const double* HWY_RESTRICT x) {
   const auto product = [&](std::size_t k) HWY_ATTR {
-    return hn::Mul(hn::Set(d, x[k]), hn::LoadU(d, a + k * stride));
+    return hn::Mul(hn::Set(d, x[k]), hn::LoadU(d, lines[k] + j));
   };
   return hn::Add(hn::Add(product(0), product(1)), hn::Add(product(2), product(3)));
 }
 
 // kRows (a multiple of 4, or 1) rows on top of out; out is read and written once for all of them.
-template <std::size_t kRows>
-void AddSomeLines(const double* HWY_RESTRICT a, std::size_t columns, std::size_t stride,
-                  const double* HWY_RESTRICT x, double* HWY_RESTRICT out) {
+// line(k) is where the k-th row is.
+template <std::size_t kRows, class Line>
+HWY_INLINE void AddSomeLines(Line&& line, std::size_t columns, const double* HWY_RESTRICT x,
+                             double* HWY_RESTRICT out) {
+  const double* lines[kRows];
+  for (std::size_t k = 0; k < kRows; ++k) lines[k] = line(k);
   const auto part = [&](auto d, std::size_t j) HWY_ATTR {
     auto sum = hn::LoadU(d, out + j);
     if constexpr (kRows == 1) {
-      sum = hn::Add(sum, hn::Mul(hn::Set(d, x[0]), hn::LoadU(d, a + j)));
+      sum = hn::Add(sum, hn::Mul(hn::Set(d, x[0]), hn::LoadU(d, lines[0] + j)));
     } else {
       for (std::size_t k = 0; k < kRows; k += 4)
-        sum = hn::Add(sum, FourLines(d, a + k * stride + j, stride, x + k));
+        sum = hn::Add(sum, FourLines(d, lines + k, j, x + k));
     }
     hn::StoreU(sum, d, out + j);
   };
@@ -46,14 +49,25 @@ void AddSomeLines(const double* HWY_RESTRICT a, std::size_t columns, std::size_t
   for (; j + hn::Lanes(d) <= columns; j += hn::Lanes(d)) part(d, j);
   for (; j < columns; ++j) part(one, j);
 }
+template <class Line>
+HWY_INLINE void AddAllLines(Line&& line, std::size_t rows, std::size_t columns, const double* x,
+                            double* out) {
+  std::size_t k = 0;
+  const auto from = [&](std::size_t i) HWY_ATTR { return line(k + i); };
+  for (; k + 8 <= rows; k += 8) AddSomeLines<8>(from, columns, x + k, out);
+  for (; k + 4 <= rows; k += 4) AddSomeLines<4>(from, columns, x + k, out);
+  for (; k < rows; ++k) AddSomeLines<1>(from, columns, x + k, out);
+}
 
 void AddLines(const double* a, std::size_t rows, std::size_t columns, std::size_t stride,
               const double* x, double* out, bool add) {
   if (!add) std::fill_n(out, columns, 0.0);
-  std::size_t k = 0;
-  for (; k + 8 <= rows; k += 8) AddSomeLines<8>(a + k * stride, columns, stride, x + k, out);
-  for (; k + 4 <= rows; k += 4) AddSomeLines<4>(a + k * stride, columns, stride, x + k, out);
-  for (; k < rows; ++k) AddSomeLines<1>(a + k * stride, columns, stride, x + k, out);
+  AddAllLines([=](std::size_t k) { return a + k * stride; }, rows, columns, x, out);
+}
+void AddChosenLines(const double* a, const std::size_t* chosen, std::size_t count,
+                    std::size_t columns, std::size_t stride, const double* x, double* out) {
+  std::fill_n(out, columns, 0.0);
+  AddAllLines([=](std::size_t k) { return a + chosen[k] * stride; }, count, columns, x, out);
 }
 
 void LineProducts(const double* a, std::size_t rows, std::size_t columns, std::size_t stride,
@@ -138,25 +152,14 @@ HWY_INLINE void VisitColumns(std::size_t n, Visit&& visit) {
   for (; k < n; ++k) visit(one, k);
 }
 
-void ScaleCentred(const double* HWY_RESTRICT squares, std::size_t n, const double* mean, double all,
-                  const double* scale, double* HWY_RESTRICT out) {
-  for (std::size_t i = 0; i < n; ++i) {
-    VisitColumns(n, [&](auto d, std::size_t k) HWY_ATTR {
+void ScaleCentred(const double* HWY_RESTRICT squares, std::size_t n, std::size_t begin,
+                  std::size_t end, const double* mean, double all, const double* scale,
+                  double* HWY_RESTRICT out) {
+  for (std::size_t i = begin; i < end; ++i) {
+    VisitColumns(std::min((i / kLanes + 1) * kLanes, n), [&](auto d, std::size_t k) HWY_ATTR {
       const auto both = hn::Mul(hn::Set(d, scale[i]), hn::LoadU(d, scale + k));
       hn::StoreU(hn::Mul(both, Centred(d, squares + i * n, mean, mean[i], all, k)), d,
                  out + i * n + k);
-    });
-  }
-}
-
-void AddCentred(const double* HWY_RESTRICT squares, std::size_t n, const double* mean, double all,
-                const double* x, double* HWY_RESTRICT out) {
-  std::fill_n(out, n, 0.0);
-  for (std::size_t i = 0; i < n; ++i) {
-    VisitColumns(n, [&](auto d, std::size_t k) HWY_ATTR {
-      const auto product =
-          hn::Mul(Centred(d, squares + i * n, mean, mean[i], all, k), hn::Set(d, x[i]));
-      hn::StoreU(hn::Add(hn::LoadU(d, out + k), product), d, out + k);
     });
   }
 }
@@ -181,7 +184,7 @@ void MultiplyPanel(const double* HWY_RESTRICT a, std::size_t m, const double* HW
     for (std::size_t i = 0; i < kRows; ++i) {
       const auto factor = hn::Set(d, a[i * m + k]);
       for (std::size_t part = 0; part < kParts; ++part)
-        sum[i][part] = hn::Add(sum[i][part], hn::Mul(factor, b[part]));
+        sum[i][part] = MulAdd(d, factor, b[part], sum[i][part]);
     }
   }
   double line[kPanel];
@@ -213,16 +216,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace medgrad::kernels {
 HWY_EXPORT(AddLines);
+HWY_EXPORT(AddChosenLines);
 HWY_EXPORT(LineProducts);
 HWY_EXPORT(AddSymmetricLines);
 HWY_EXPORT(ScaleCentred);
-HWY_EXPORT(AddCentred);
 HWY_EXPORT(Multiply);
 
 void add_lines(const double* a, std::size_t rows, std::size_t columns, std::size_t stride,
                const double* x, double* out, bool add) {
   simd_ready();
   HWY_DYNAMIC_DISPATCH(AddLines)(a, rows, columns, stride, x, out, add);
+}
+void add_chosen_lines(const double* a, const std::size_t* chosen, std::size_t count,
+                      std::size_t columns, std::size_t stride, const double* x, double* out) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(AddChosenLines)(a, chosen, count, columns, stride, x, out);
 }
 void line_products(const double* a, std::size_t rows, std::size_t columns, std::size_t stride,
                    const double* x, double* out) {
@@ -234,15 +242,10 @@ void add_symmetric_lines(const double* a, std::size_t n, std::size_t begin, std:
   simd_ready();
   HWY_DYNAMIC_DISPATCH(AddSymmetricLines)(a, n, begin, end, x, out);
 }
-void scale_centred(const double* squares, std::size_t n, const double* mean, double all,
-                   const double* scale, double* out) {
+void scale_centred(const double* squares, std::size_t n, std::size_t begin, std::size_t end,
+                   const double* mean, double all, const double* scale, double* out) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(ScaleCentred)(squares, n, mean, all, scale, out);
-}
-void add_centred(const double* squares, std::size_t n, const double* mean, double all,
-                 const double* x, double* out) {
-  simd_ready();
-  HWY_DYNAMIC_DISPATCH(AddCentred)(squares, n, mean, all, x, out);
+  HWY_DYNAMIC_DISPATCH(ScaleCentred)(squares, n, begin, end, mean, all, scale, out);
 }
 void multiply(const double* a, const double* b, std::size_t n, std::size_t m, std::size_t p,
               double* c, double* room) {

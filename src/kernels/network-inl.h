@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "hwy/highway.h"
@@ -26,16 +27,30 @@ HWY_INLINE V Midpoint(D d, V a, V b) {
   return hn::IfThenElse(hn::IsFinite(sum), sum, halves);
 }
 
+// How many entries come before the first address that is aligned to vectors.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE std::size_t LeadOf(D d, const T* address) {
+  const std::size_t bytes = hn::Lanes(d) * sizeof(T);
+  return (bytes - reinterpret_cast<std::uintptr_t>(address) % bytes) % bytes / sizeof(T);
+}
+
 // Calls visit(rows, j) for vectors of columns that cover all `count` > 0 of n rows, with rows to
 // read at j: the last vector overlaps the one before; fewer columns than a vector are copied, and
 // there are zeros beyond them. N >= n is a constant. One call, so that a network is there once.
+// Where all rows are off by the same, as numpy's are, the second vector begins where they are
+// aligned, since what lies across two lines of the cache takes twice as long to read; or where
+// `out` is, if it is not null.
 template <std::size_t N, class D, class Visit>
 HWY_INLINE void VisitVectors(D d, const hn::TFromD<D>* const* rows, std::size_t n,
-                             std::size_t begin, std::size_t count, Visit&& visit) {
+                             std::size_t begin, std::size_t count, Visit&& visit,
+                             const hn::TFromD<D>* out = nullptr) {
   using T = hn::TFromD<D>;
   const std::size_t lanes = hn::Lanes(d);
   const T* local[N];  // the compiler cannot know that writing results leaves `rows` alone
   for (std::size_t i = 0; i < n; ++i) local[i] = rows[i] + begin;
+  std::size_t lead = LeadOf(d, out != nullptr ? out : local[0]);
+  for (std::size_t i = 1; i < n && out == nullptr; ++i)
+    if (LeadOf(d, local[i]) != lead) lead = 0;
   T part[N * hn::MaxLanes(D())];
   if (count < lanes) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -45,7 +60,8 @@ HWY_INLINE void VisitVectors(D d, const hn::TFromD<D>* const* rows, std::size_t 
     }
     count = lanes;
   }
-  for (std::size_t j = 0; j < count; j += lanes) visit(local, std::min(j, count - lanes));
+  for (std::size_t j = 0; j < count; j = j == 0 && lead > 0 ? lead : j + lanes)
+    visit(local, std::min(j, count - lanes));
 }
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128

@@ -102,20 +102,23 @@ struct Outcome {
 
 // Of ranks i < f and i + n - f the one that is nearer to the middle, which is that of two if n is
 // even: the one below and the one above are then as far from it. `odd` is 1 where both are equally
-// far.
-template <class D, class T, class V = hn::Vec<D>>
-HWY_INLINE void AddNearer(D d, const T* HWY_RESTRICT tile, const Wanted<T>& wanted,
-                          DoubleSum<D>& sum, V& odd) {
-  const std::size_t shift = (wanted.n - wanted.f) * hn::Lanes(d);
-  const auto lower = hn::Load(d, tile + (wanted.n - 1) / 2 * hn::Lanes(d));
-  const auto upper = hn::Load(d, tile + wanted.n / 2 * hn::Lanes(d));
-  for (std::size_t i = 0; i < wanted.f; ++i) {
-    const auto low = hn::Load(d, tile + i * hn::Lanes(d));
-    const auto high = hn::Load(d, tile + i * hn::Lanes(d) + shift);
-    const auto below = hn::Sub(lower, low), above = hn::Sub(high, upper);
+// far, which is looked for again where it is so or they are equal. entry(i) is that of rank i.
+template <class D, class Entry, class V = hn::Vec<D>>
+HWY_INLINE void AddNearer(D d, std::size_t n, std::size_t f, const Entry& entry, DoubleSum<D>& sum,
+                          V& odd) {
+  const V lower = entry((n - 1) / 2), upper = entry(n / 2);
+  auto tie = hn::Lt(lower, lower);
+  for (std::size_t i = 0; i < f; ++i) {
+    const V low = entry(i), high = entry(i + n - f);
+    const V below = hn::Sub(lower, low), above = hn::Sub(high, upper);
     sum.add(hn::IfThenElse(hn::Lt(above, below), high, low));
-    const auto tie = hn::And(hn::Eq(above, below), hn::Lt(low, high));
-    odd = hn::IfThenElse(tie, hn::Set(d, T{1}), odd);
+    tie = hn::Or(tie, hn::Eq(above, below));
+  }
+  if (hn::AllFalse(d, tie)) return;
+  for (std::size_t i = 0; i < f; ++i) {
+    const V low = entry(i), high = entry(i + n - f);
+    const auto equal = hn::Eq(hn::Sub(high, upper), hn::Sub(lower, low));
+    odd = hn::IfThenElse(hn::And(equal, hn::Lt(low, high)), hn::Set(d, hn::TFromD<D>(1)), odd);
   }
 }
 
@@ -158,31 +161,36 @@ bool SortedMeansOf(const T* const* rows, const Wanted<T>& wanted, std::size_t be
   const auto none = hn::Zero(d);
   alignas(64) T tile[N * Line<T>()];
   auto alarm = none;
-  VisitVectors<N>(d, rows, n, begin, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
-    hn::Vec<decltype(d)> v[N];
-    LoadAll<N, kLeast>(d, at, n, j, inf, v, alarm);
-    if constexpr (N <= 16) {
-      for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(at[i < n ? i : 0] + j + 2048 / sizeof(T));
-    }
-    CompareAll<kSortOf<N>>(v);
-    const bool near = wanted.odd != nullptr;
-    if (N > 16 || near)
-      for (std::size_t i = 0; i < N; ++i) hn::Store(v[i], d, tile + i * lanes);
-    DoubleSum<Tag<T>> sum;
-    auto odd = none;
-    if (near) AddNearer(d, tile, wanted, sum, odd);
-    if constexpr (N <= 16) {
-      for (std::size_t i = 0; i < N; ++i)
-        if (i >= f && i + f < n) sum.add(v[i]);
-    } else {
-      for (std::size_t i = f; i < n - f; ++i) sum.add_from(tile + i * lanes);
-    }
-    if (near) {
-      StoreNear(d, sum, wanted, odd, j, outcome);
-    } else {
-      outcome.finite = sum.store_mean(wanted.count, wanted.out + j) && outcome.finite;
-    }
-  });
+  VisitVectors<N>(
+      d, rows, n, begin,
+      count, [&](const T* const* at, std::size_t j) HWY_ATTR __attribute__((always_inline)) {
+        hn::Vec<decltype(d)> v[N];
+        LoadAll<N, kLeast>(d, at, n, j, inf, v, alarm);
+        if constexpr (N <= 16) {
+          for (std::size_t i = 0; i < kLeast; ++i) hwy::Prefetch(at[i] + j + 2048 / sizeof(T));
+        }
+        CompareAll<kSortOf<N>>(v);
+        const bool near = wanted.odd != nullptr;
+        if (N > 16 || near)
+          for (std::size_t i = 0; i < N; ++i) hn::Store(v[i], d, tile + i * lanes);
+        DoubleSum<Tag<T>> sum;
+        auto odd = none;
+        if (near) {
+          const auto entry = [&](std::size_t i) HWY_ATTR { return hn::Load(d, tile + i * lanes); };
+          AddNearer(d, n, f, entry, sum, odd);
+        }
+        if constexpr (N <= 16) {
+          for (std::size_t i = 0; i < N; ++i)
+            if (i >= f && i + f < n) sum.add(v[i]);
+        } else {
+          for (std::size_t i = f; i < n - f; ++i) sum.add_from(tile + i * lanes);
+        }
+        if (near) {
+          StoreNear(d, sum, wanted, odd, j, outcome);
+        } else {
+          outcome.finite = sum.store_mean(wanted.count, wanted.out + j) && outcome.finite;
+        }
+      });
   return hn::AllTrue(d, hn::Eq(alarm, none));
 }
 
@@ -199,23 +207,26 @@ bool HalvesMeansOf(const T* const* rows, const Wanted<T>& wanted, std::size_t be
   alignas(64) T tile[2 * H * Line<T>()];
   const T *const a = tile, *const b = tile + H * lanes;
   auto alarm = hn::Zero(d);
-  VisitVectors<2 * H>(d, rows, n, begin, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
-    for (std::size_t half = 0; half < 2; ++half) {
-      hn::Vec<decltype(d)> v[H];
-      LoadAll<H, kLeast / 2>(d, at + half * of_a, half == 0 ? of_a : of_b, j, inf, v, alarm);
-      CompareAll<kSortOf<H>>(v);
-      for (std::size_t i = 0; i < H; ++i) hn::Store(v[i], d, tile + (half * H + i) * lanes);
-    }
-    const auto of = [&](const T* x, std::size_t i) HWY_ATTR { return hn::Load(d, x + i * lanes); };
-    DoubleSum<Tag<T>> sum;
-    for (std::size_t i = 0; i < f; ++i) {
-      sum.add(hn::Max(of(a, i), of(b, f - 1 - i)));
-      sum.add(hn::Min(of(a, of_a - 1 - i), of(b, of_b - f + i)));
-    }
-    for (std::size_t i = f; i < of_a - f; ++i) sum.add_from(a + i * lanes);
-    for (std::size_t i = f; i < of_b - f; ++i) sum.add_from(b + i * lanes);
-    outcome.finite = sum.store_mean(wanted.count, wanted.out + j) && outcome.finite;
-  });
+  VisitVectors<2 * H>(
+      d, rows, n, begin,
+      count, [&](const T* const* at, std::size_t j) HWY_ATTR __attribute__((always_inline)) {
+        for (std::size_t half = 0; half < 2; ++half) {
+          hn::Vec<decltype(d)> v[H];
+          LoadAll<H, kLeast / 2>(d, at + half * of_a, half == 0 ? of_a : of_b, j, inf, v, alarm);
+          CompareAll<kSortOf<H>>(v);
+          for (std::size_t i = 0; i < H; ++i) hn::Store(v[i], d, tile + (half * H + i) * lanes);
+        }
+        const auto of = [&](const T* x, std::size_t i)
+                            HWY_ATTR { return hn::Load(d, x + i * lanes); };
+        DoubleSum<Tag<T>> sum;
+        for (std::size_t i = 0; i < f; ++i) {
+          sum.add(hn::Max(of(a, i), of(b, f - 1 - i)));
+          sum.add(hn::Min(of(a, of_a - 1 - i), of(b, of_b - f + i)));
+        }
+        for (std::size_t i = f; i < of_a - f; ++i) sum.add_from(a + i * lanes);
+        for (std::size_t i = f; i < of_b - f; ++i) sum.add_from(b + i * lanes);
+        outcome.finite = sum.store_mean(wanted.count, wanted.out + j) && outcome.finite;
+      });
   return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d)));
 }
 
@@ -235,12 +246,84 @@ bool HalvesMeans(const T* const* rows, const Wanted<T>& wanted, std::size_t begi
   return HalvesMeansOf<64, 97>(rows, wanted, begin, count, outcome);
 }
 
+// What a mean of the middle half of N needs of a network: entries that are only added up need no
+// order among themselves, nor do those that are only cut off. With kNear the latter do, and the two
+// in the middle.
+template <std::size_t N, bool kNear>
+struct QuarterNetwork {
+  std::array<Comparator, SortNetwork<N>::count> comparators{};
+  std::size_t count = 0;
+
+  constexpr QuarterNetwork() {
+    constexpr SortNetwork<N> kAll;
+    const auto kind = [](std::size_t i) {
+      const bool own = kNear && (i < N / 4 || i >= N - N / 4 || i == (N - 1) / 2 || i == N / 2);
+      return own ? 3 + i : i < N / 4 ? 0 : i < N - N / 4 ? 1 : 2;
+    };
+    bool read[N] = {};  // by a comparator that is kept
+    std::size_t first = kAll.count;
+    for (std::size_t c = kAll.count; c-- > 0;) {
+      Comparator one = kAll.comparators[c];
+      if (!read[one.low] && !read[one.high] && kind(one.low) == kind(one.high)) continue;
+      one.keep_low = read[one.low] || kind(one.low) % 2 == 1 || kind(one.low) > 2;
+      one.keep_high = read[one.high] || kind(one.high) % 2 == 1 || kind(one.high) > 2;
+      if (!one.keep_low && !one.keep_high) continue;
+      read[one.low] = read[one.high] = true;
+      comparators[--first] = one;
+    }
+    count = kAll.count - first;
+    for (std::size_t c = 0; c < count; ++c) comparators[c] = comparators[first + c];
+  }
+};
+template <std::size_t N, bool kNear>
+inline constexpr QuarterNetwork<N, kNear> kQuarterOf{};
+
+// Means of N rows of floats of which a quarter is cut off, at either end or the farthest from the
+// median (kNear): what is known to the compiler stays in registers.
+template <std::size_t N, bool kNear>
+bool QuarterMeansOf(const float* const* rows, const Wanted<float>& wanted, std::size_t begin,
+                    std::size_t count, Outcome& outcome) {
+  const Tag<float> d;
+  auto alarm = hn::Zero(d);
+  VisitVectors<N>(
+      d, rows, N, begin,
+      count, [&](const float* const* at, std::size_t j) HWY_ATTR __attribute__((always_inline)) {
+        hn::Vec<decltype(d)> v[N];
+        LoadAll<N, N>(d, at, N, j, hn::Zero(d), v, alarm);
+        for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(at[i] + j + 2048 / sizeof(float));
+        CompareAll<kQuarterOf<N, kNear>>(v);
+        DoubleSum<Tag<float>> sum;
+        for (std::size_t i = N / 4; i < N - N / 4; ++i) sum.add(v[i]);
+        if constexpr (kNear) {
+          auto odd = hn::Zero(d);
+          AddNearer(
+              d, N, N / 4, [&](std::size_t i) HWY_ATTR { return v[i]; }, sum, odd);
+          StoreNear(d, sum, wanted, odd, j, outcome);
+        } else {
+          outcome.finite = sum.store_mean(wanted.count, wanted.out + j) && outcome.finite;
+        }
+      });
+  return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d)));
+}
+template <bool kNear>
+bool QuarterMeans(const float* const* rows, const Wanted<float>& wanted, std::size_t begin,
+                  std::size_t count, Outcome& outcome) {
+  if (wanted.n == 4) return QuarterMeansOf<4, kNear>(rows, wanted, begin, count, outcome);
+  if (wanted.n == 8) return QuarterMeansOf<8, kNear>(rows, wanted, begin, count, outcome);
+  if (wanted.n == 12) return QuarterMeansOf<12, kNear>(rows, wanted, begin, count, outcome);
+  return QuarterMeansOf<16, kNear>(rows, wanted, begin, count, outcome);
+}
+
 template <class T>
 bool AnyMeans(const T* const* rows, const Wanted<T>& wanted, std::size_t begin, std::size_t count,
               Outcome& outcome) {
   const std::size_t n = wanted.n;
   // Sums of floats in double hardly depend on their order, those of doubles do.
   if constexpr (std::is_same_v<T, float>) {
+    if (n <= 16 && n == 4 * wanted.f) {
+      return wanted.odd == nullptr ? QuarterMeans<false>(rows, wanted, begin, count, outcome)
+                                   : QuarterMeans<true>(rows, wanted, begin, count, outcome);
+    }
     if (n > 16 && wanted.odd == nullptr && halves_are_enough<T>(n, wanted.f))
       return HalvesMeans(rows, wanted, begin, count, outcome);
   }

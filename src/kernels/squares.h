@@ -18,6 +18,9 @@ namespace medgrad::kernels {
 // without overflow, and terms below it vanish beside any term in it.
 inline constexpr double kBig = 0x1p486, kSmall = 0x1p-511;
 inline constexpr double kShrink = 0x1p-538, kGrow = 0x1p537;
+// Beside a sum of squares of this size, the square of a smaller term than kSmall is nothing: it
+// need not be scaled.
+inline constexpr double kSafe = 0x1p-800;
 
 // |v| as value / scale with scale a power of two, so that it may exceed the largest double.
 struct ScaledNorm {
@@ -53,13 +56,14 @@ struct SquareLanes {
   // Adds (a - b)^2 to a lane; a and b finite, their difference may overflow.
   void add_difference(std::size_t lane, double a, double b) {
     const double v = std::fabs(a - b);
-    scaled = scaled || v > kBig || v < kSmall;
     if (v > kBig) {
       const double s = kShrink * a - kShrink * b;
       big[lane] += s * s;
-    } else if (v < kSmall) {
+      scaled = true;
+    } else if (v < kSmall && v > 0 && mid[lane] < kSafe) {
       const double s = kGrow * v;
       small[lane] += s * s;
+      scaled = true;
     } else {
       mid[lane] += v * v;
     }

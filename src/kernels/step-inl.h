@@ -77,6 +77,24 @@ class LaneSquares {
   }
 #endif
 
+  // Do these sums, which were `before`, show that all of what was added needs no scaling? Where
+  // they do not, single terms have to be looked at.
+  HWY_INLINE bool TellInRange(Tag<double> d, const LaneSquares& before) const {
+    auto fine = hn::FirstN(d, hn::MaxLanes(d));
+    for (size_t k = 0; k < kVectors<double>; ++k) {
+      fine = hn::And(fine, hn::And(hn::Ge(before.acc_[k], hn::Set(d, kSafe)),
+                                   hn::Le(acc_[k], hn::Set(d, kBig * kBig))));
+    }
+    return hn::AllTrue(d, fine);
+  }
+  HWY_INLINE bool TellInRange(Tag<float>, const LaneSquares&) const {
+    const DoubleTag d;
+    auto fine = hn::FirstN(d, hn::MaxLanes(d));
+    for (size_t k = 0; k < kVectors<double>; ++k)
+      fine = hn::And(fine, hn::Le(acc_[k], hn::Set(d, std::numeric_limits<double>::max())));
+    return hn::AllTrue(d, fine);
+  }
+
   HWY_INLINE void Load(const double* lanes) {
     const DoubleTag d;
     for (size_t k = 0; k < kVectors<double>; ++k) acc_[k] = hn::LoadU(d, lanes + k * hn::Lanes(d));
@@ -175,11 +193,13 @@ struct Relax {
     return hn::IfThenElse(hn::IsFinite(r), r, hn::Mul(two, halves));
   }
 };
-// The same for f < 1, as nearly always: nothing to decide for each vector.
+// The same for 0 <= f < kEnd, as nearly always: nothing to decide for each vector, and the new m
+// lies between m and g by more than roundings can make up for.
 template <class T>
 struct PartWay {
   using Scalar = ScalarRelax;
-  static constexpr bool kStaysFinite = false;
+  static constexpr bool kStaysFinite = true;
+  static constexpr T kEnd = T(0.999);
   T f;
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, V m, V, V v, Counts&) const {

@@ -13,13 +13,16 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/bfloat16.h"
 #include "kernels/squares.h"
 
 namespace medgrad::kernels {
 
-template <class T>
+// m may be kept in another type M than the numbers of a step are computed in: as BFloat16, rounded
+// at random, beside floats. w follows the m before it is rounded.
+template <class T, class M = T>
 struct Run {
-  T* m;        // read unless cold, written by all but measure()
+  M* m;        // read unless cold, written by all but measure()
   const T* g;  // read
   T* w;        // read and written; nullptr for none
   std::size_t n;
@@ -28,15 +31,43 @@ struct Run {
   // The lane of its first component. Runs that follow each other, each starting in the lane where
   // the last one ended, give the bits of a single one.
   std::size_t lane = 0;
+  RandomBits random = {};   // what a BFloat16 is rounded with,
+  std::uint32_t place = 0;  // the first component's being those at this place
 
   [[nodiscard]] bool steps() const { return w != nullptr && (eta != 0 || shrink != 1); }
   [[nodiscard]] bool decays() const { return w != nullptr && decay != 0; }
+
+  // One component of m, and a finite number in its stead.
+  [[nodiscard]] T get(std::size_t i) const {
+    if constexpr (std::is_same_v<M, T>) {
+      return m[i];
+    } else {
+      return m[i].get();
+    }
+  }
+  void put(std::size_t i, T x) const {
+    if constexpr (std::is_same_v<M, T>) {
+      m[i] = x;
+    } else {
+      m[i] = rounded(x, random.at(place + static_cast<std::uint32_t>(i)));
+    }
+  }
+  // What is left behind the first n components.
+  [[nodiscard]] Run behind(std::size_t count) const {
+    Run rest = *this;
+    rest.m += count;
+    rest.g += count;
+    if (w != nullptr) rest.w += count;
+    rest.n -= count;
+    rest.lane = (lane + count) % kLanes;
+    rest.place += static_cast<std::uint32_t>(count);
+    return rest;
+  }
 };
 
 struct Mode {
   bool cold = false;
-  // A pass before has seen the same increments, none of them out of range: nobody has to look
-  // again.
+  // A pass before has seen the same increments, all of which T holds: nobody has to look again.
   bool in_range = false;
 };
 
@@ -47,7 +78,7 @@ struct Tally {
   std::uint64_t clipped = 0;  // components whose increment was cut, by clamp and sign only
   std::uint64_t within = 0, moving = 0;  // those with 0 < |v| <= size and 0 < |v|, where asked for
   std::uint64_t nan = 0, inf = 0;
-  std::uint64_t out_of_range = 0;  // blocks that went component by component
+  std::uint64_t out_of_range = 0;  // components whose increment T does not hold
 };
 
 // A factor f s t on the increment, s and t powers of two: f * (t * (s*g - s*m)) is right even where
@@ -77,37 +108,37 @@ template <class T>
 }
 
 // Only looks: v^2 and the counts.
-template <class T>
-void measure(const Run<T>& run, Mode mode, Tally& tally);
+template <class T, class M>
+void measure(const Run<T, M>& run, Mode mode, Tally& tally);
 
 // m <- m + f v.  f = 1 gives m = g exactly.  With `tally` (may be nullptr) it measures as well.
-template <class T>
-void relax(const Run<T>& run, Mode mode, Factor factor, Tally* tally);
+template <class T, class M>
+void relax(const Run<T, M>& run, Mode mode, Factor factor, Tally* tally);
 
 // m <- keep m + f g.  Measures v as well.
-template <class T>
-void mix(const Run<T>& run, Mode mode, double keep, Factor factor, Tally& tally);
+template <class T, class M>
+void mix(const Run<T, M>& run, Mode mode, double keep, Factor factor, Tally& tally);
 
 // m <- min(max(g, m - tau), m + tau): the projection of g onto the box around m.
-template <class T>
-void clamp(const Run<T>& run, Mode mode, double tau, Tally& tally);
+template <class T, class M>
+void clamp(const Run<T, M>& run, Mode mode, double tau, Tally& tally);
 
 // The same, and counts which increments are within `size`, rounded to the element type.
-template <class T>
-void clamp_and_count(const Run<T>& run, Mode mode, double tau, double size, Tally& tally);
+template <class T, class M>
+void clamp_and_count(const Run<T, M>& run, Mode mode, double tau, double size, Tally& tally);
 
 // m <- m + tau sign(v).
-template <class T>
-void sign(const Run<T>& run, Mode mode, double tau, Tally& tally);
+template <class T, class M>
+void sign(const Run<T, M>& run, Mode mode, double tau, Tally& tally);
 
 // v <- g - m with the policy above; a difference beyond the largest finite number becomes that
 // number.
-template <class T>
-void increment(const Run<T>& run, Mode mode, T* v);
+template <class T, class M>
+void increment(const Run<T, M>& run, Mode mode, T* v);
 
 // m <- m + factor v, kept finite; a v that is not finite leaves its component as it was.
-template <class T>
-void advance(const Run<T>& run, Mode mode, double factor, const T* v);
+template <class T, class M>
+void advance(const Run<T, M>& run, Mode mode, double factor, const T* v);
 
 // The index of the first NaN or Inf, n where there is none.
 template <class T>

@@ -88,26 +88,28 @@ struct ScalarSign {
 };
 
 // What goes into a step as g.
-template <class T>
-[[nodiscard]] inline T taken(const Run<T>& run, std::size_t i) {
+template <class T, class M>
+[[nodiscard]] inline T taken(const Run<T, M>& run, std::size_t i) {
   return run.decays() ? run.g[i] + static_cast<T>(run.decay) * run.w[i] : run.g[i];
 }
 
-// w <- shrink w - eta m.
-template <class T>
-inline void follow_m(const Run<T>& run, std::size_t i) {
+// m becomes this finite number, and w <- shrink w - eta m.
+template <class T, class M>
+inline void put_and_follow(const Run<T, M>& run, std::size_t i, T m) {
+  run.put(i, m);
   if (!run.steps()) return;
-  run.w[i] = static_cast<T>(run.shrink) * run.w[i] - static_cast<T>(run.eta) * run.m[i];
+  run.w[i] = static_cast<T>(run.shrink) * run.w[i] - static_cast<T>(run.eta) * m;
 }
 
 // Runs `op` over n components that lie within kLanes lanes; moves are squared in this unit.
-template <class T, class Op>
-void scalar_block(const Run<T>& run, Mode mode, const Op& op, bool measures, bool writes,
+template <class T, class M, class Op>
+void scalar_block(const Run<T, M>& run, Mode mode, const Op& op, bool measures, bool writes,
                   double unit, Tally& tally) {
   for (std::size_t i = 0; i < run.n; ++i) {
-    const double m = mode.cold ? 0.0 : static_cast<double>(run.m[i]);
+    const double m = mode.cold ? 0.0 : static_cast<double>(run.get(i));
     const double raw = static_cast<double>(taken(run, i));
     const std::size_t lane = run.lane + i;
+    tally.out_of_range += std::isfinite(static_cast<T>(raw - m)) ? 0 : 1;
     double r = m;
     if (std::isnan(raw)) {
       ++tally.nan;
@@ -123,9 +125,19 @@ void scalar_block(const Run<T>& run, Mode mode, const Op& op, bool measures, boo
         tally.moved[lane] += moved * moved;
       }
     }
-    if (!writes) continue;
-    run.m[i] = static_cast<T>(r);
-    follow_m(run, i);
+    if (writes) put_and_follow(run, i, static_cast<T>(r));
+  }
+}
+
+// The same over any number of components.
+template <class T, class M, class Op>
+void scalar_run(Run<T, M> run, Mode mode, const Op& op, bool measures, Tally& tally,
+                double unit = 1) {
+  while (run.n > 0) {
+    Run<T, M> block = run;
+    block.n = std::min(kLanes - run.lane, run.n);
+    scalar_block(block, mode, op, measures, true, unit, tally);
+    run = run.behind(block.n);
   }
 }
 

@@ -49,8 +49,9 @@ Event parse_event(std::string_view text) {
   try {
     event.attack = make_attack(what);
   } catch (const Error& error) {
-    throw fail(
-        fmt::format("'{}' is neither killed nor stalled nor an attack ({})", what, error.what()));
+    std::string_view why = error.what();
+    if (why.ends_with('.')) why.remove_suffix(1);
+    throw fail(fmt::format("'{}' is neither killed nor stalled nor an attack ({})", what, why));
   }
   if (std::holds_alternative<Silent>(event.attack))
     throw fail("one that sends nothing is not there; it is 'killed'");

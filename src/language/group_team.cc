@@ -61,22 +61,20 @@ Joint ProcessTeam::combine(std::uint64_t step, std::span<Contribution> mine, Wis
 void ProcessTeam::lie(Contribution& own, std::uint64_t step) {
   const Camps all = camps(step);
   if (all.liars.empty()) return;
-  const std::size_t d = own.gradient.size(), bytes = d * sizeof(float);
+  const std::size_t d = own.gradient.size();
   const auto n = static_cast<std::size_t>(group_->size()),
              me = static_cast<std::size_t>(group_->rank());
   const bool mine = std::ranges::count(all.liars, me) > 0;
-  std::vector<std::size_t> sent(n), received(n);
-  LargeVector<float> copies, rows(mine ? all.honest.size() * d : 0);
-  for (const std::size_t r : all.honest) received[r] = mine ? bytes : 0;
+  std::vector<std::span<const std::byte>> sent(n);
+  std::vector<std::span<std::byte>> received(n);
+  LargeVector<float> rows(mine ? all.honest.size() * d : 0);
+  for (std::size_t k = 0; k < all.honest.size() && mine; ++k)
+    received[all.honest[k]] = std::as_writable_bytes(std::span<float>(rows).subspan(k * d, d));
   for (const std::size_t r : all.liars) {
-    if (std::ranges::count(all.honest, me) == 0) continue;
-    sent[r] = bytes;
-    copies.insert(copies.end(), own.gradient.begin(), own.gradient.end());
+    if (std::ranges::count(all.honest, me) > 0)
+      sent[r] = std::as_bytes(std::span<const float>(own.gradient));
   }
-  group_
-      ->start_all_to_all(std::as_bytes(std::span<const float>(copies)), sent,
-                         std::as_writable_bytes(std::span<float>(rows)), received)
-      .wait();
+  group_->start_exchange(sent, received).wait();
   if (!mine) return;
   const Share share = share_of(all, me, step);
   const LargeVector<float> said = lies_about(*share.lie, rows, share.of, d, step);

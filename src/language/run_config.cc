@@ -69,6 +69,7 @@ Json config_of(const Task& task, const TrainingOptions& options) {
                {"seed", options.seed}};
   if (needs_length(options.lr_schedule) || needs_length(options.tau_schedule))
     json["steps"] = length.total;
+  if (options.bfloat16) json["state"] = "bfloat16";
   if (options.corrupted.share != 0) json["corrupted"] = json_of(options.corrupted);
   if (options.workers) json["workers"] = json_of(*options.workers);
   return json;

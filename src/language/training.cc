@@ -53,10 +53,18 @@ Run::Run(const Task& task, TrainingOptions options, const Report& report,
       folder_(options_.folder, config_of(task, options_)),
       report_(report),
       stop_(stop) {
+  if (options_.bfloat16 && !std::holds_alternative<OnlineGradient>(options_.gradient))
+    throw Error(
+        fmt::format("bfloat16 is for the state of methods that track one estimate and keep nothing "
+                    "else, such as vclip; {} is none.",
+                    options_.method.substr(0, options_.method.find(' '))));
   model_ = task.make_model(options_.seed);
   model_->train();
   optimizer_ = libtorch::make_optimizer(options_.gradient, model_->parameters(), options_.lr);
   optimizer_->name_parameters(*model_);
+  if (options_.bfloat16)
+    for (auto& group : optimizer_->param_groups())
+      dynamic_cast<libtorch::MedianSGDOptions&>(group.options()).state(libtorch::State::bfloat16);
   if (options_.per_tensor)
     for (auto& group : optimizer_->param_groups())
       dynamic_cast<libtorch::GroupOptions&>(group.options()).settings().scope =

@@ -47,6 +47,7 @@ struct TrainingOptions {
   std::size_t epochs = 1;
   std::size_t steps = 0;       // stop after so many; 0: after the epochs
   std::size_t accumulate = 0;  // backward passes per gradient; 0: the task's
+  bool bfloat16 = false;       // m is kept in bfloat16, rounded at random (medgrad/bfloat16.h)
   bool per_tensor = false;     // every tensor is a vector of its own, instead of all being one
   std::uint64_t seed = 0;      // of weights, dropout and shuffling
   CorruptedSteps corrupted = {};

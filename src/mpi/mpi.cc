@@ -23,23 +23,10 @@ void check(int code) {
 }
 
 // MPI counts with ints.
-std::vector<int> counts(std::span<const std::size_t> sizes) {
-  std::vector<int> all;
-  std::size_t sum = 0;
-  for (const std::size_t size : sizes) {
-    sum += size;
-    if (sum > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      throw Error(
-          "MPI takes messages of up to 2 GiB; the vectors are too long for so few workers.");
-    all.push_back(static_cast<int>(size));
-  }
-  return all;
-}
-
-std::vector<int> starts(const std::vector<int>& sizes) {
-  std::vector<int> all(sizes.size());
-  for (std::size_t i = 1; i < sizes.size(); ++i) all[i] = all[i - 1] + sizes[i - 1];
-  return all;
+int count(std::size_t size) {
+  if (size > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw Error("MPI takes messages of up to 2 GiB; the vectors are too long for so few workers.");
+  return static_cast<int>(size);
 }
 
 struct State {
@@ -50,30 +37,35 @@ struct State {
 
 class Waiting : public Transfer::Pending {
  public:
-  Waiting(std::shared_ptr<State> state, std::span<const std::byte> send,
-          std::span<const std::size_t> send_sizes, std::span<std::byte> receive,
-          std::span<const std::size_t> receive_sizes, std::chrono::milliseconds deadline)
-      : state_(std::move(state)),
-        send_counts_(counts(send_sizes)),
-        receive_counts_(counts(receive_sizes)),
-        send_starts_(starts(send_counts_)),
-        receive_starts_(starts(receive_counts_)),
-        deadline_(deadline) {
-    check(MPI_Ialltoallv(send.data(), send_counts_.data(), send_starts_.data(), MPI_BYTE,
-                         receive.data(), receive_counts_.data(), receive_starts_.data(), MPI_BYTE,
-                         state_->group, &request_));
+  Waiting(std::shared_ptr<State> state, std::size_t rank, Outgoing send, Incoming receive,
+          std::chrono::milliseconds deadline)
+      : state_(std::move(state)), deadline_(deadline) {
+    requests_.reserve(2 * send.size());
+    for (std::size_t k = 1; k < send.size(); ++k) {
+      const std::size_t from = (rank + send.size() - k) % send.size();
+      if (receive[from].empty()) continue;
+      check(MPI_Irecv(receive[from].data(), count(receive[from].size()), MPI_BYTE,
+                      static_cast<int>(from), 0, state_->group, &requests_.emplace_back()));
+    }
+    for (std::size_t k = 1; k < send.size(); ++k) {
+      const std::size_t to = (rank + k) % send.size();
+      if (send[to].empty()) continue;
+      check(MPI_Isend(send[to].data(), count(send[to].size()), MPI_BYTE, static_cast<int>(to), 0,
+                      state_->group, &requests_.emplace_back()));
+    }
   }
 
   void wait() override {
     if (state_->lost) throw Lost("A worker did not answer before.");
     if (deadline_.count() == 0) {
-      check(MPI_Wait(&request_, MPI_STATUS_IGNORE));
+      check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
       return;
     }
     // MPI knows no timeouts; it makes progress only while it is asked.
     const auto until = std::chrono::steady_clock::now() + deadline_;
     for (int asked = 0, done = 0;; ++asked) {
-      check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
+      check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
+                        MPI_STATUSES_IGNORE));
       if (done != 0) return;
       if (state_->stop != nullptr && state_->stop->load()) {
         state_->lost = true;
@@ -95,8 +87,7 @@ class Waiting : public Transfer::Pending {
 
  private:
   std::shared_ptr<State> state_;
-  std::vector<int> send_counts_, receive_counts_, send_starts_, receive_starts_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::vector<MPI_Request> requests_;
   std::chrono::milliseconds deadline_;
 };
 
@@ -107,12 +98,12 @@ class Mpi : public Communicator {
   [[nodiscard]] std::string engine() const override { return "mpi"; }
 
  private:
-  std::unique_ptr<Transfer::Pending> exchange(std::span<const std::byte> send,
-                                              std::span<const std::size_t> send_sizes,
-                                              std::span<std::byte> receive,
-                                              std::span<const std::size_t> receive_sizes) override {
+  std::unique_ptr<Transfer::Pending> exchange(Outgoing send, Incoming receive) override {
     if (state_->lost) throw Lost("A worker did not answer before.");
-    return std::make_unique<Waiting>(state_, send, send_sizes, receive, receive_sizes, deadline());
+    auto waiting = std::make_unique<Waiting>(state_, static_cast<std::size_t>(rank()), send,
+                                             receive, deadline());
+    take_own(send, receive);
+    return waiting;
   }
 
   void sum(std::span<float> values) override {

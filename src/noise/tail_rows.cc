@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/tail_summary.h"
+#include "noise/component_test.h"
 #include "noise/efficiency.h"
 #include "noise/judge.h"
 #include "noise/noise_matrix.h"
@@ -78,52 +79,6 @@ TailIndex log_moment_rows(NoiseMatrix& noise) {
   return t;
 }
 
-// Is alpha of one component that of all? P(it is so far off or farther), by both intervals.
-double p_of_alpha(const StableFit& one, const StableFit& all) {
-  const double off = one.parameters.alpha - all.parameters.alpha;
-  const auto side = [&](const StableFit& fit, bool up) {
-    return up ? fit.alpha.high - fit.parameters.alpha : fit.parameters.alpha - fit.alpha.low;
-  };
-  // At the end of its range an estimate has no way to go: then the other side says how far.
-  const auto half = [&](const StableFit& fit, bool up) {
-    return side(fit, up) > 0 ? side(fit, up) : side(fit, !up);
-  };
-  const double width = std::hypot(half(one, off < 0), half(all, off > 0));
-  return width > 0 ? std::erfc(std::fabs(off) / width * noise::kZ95 / std::sqrt(2.0)) : 1;
-}
-
-// Is a stable law a fair description of the components? Entries of one row depend on each other, so
-// some components are tested one by one, and the smallest p-value times their number counts. The
-// law is the one of all entries by quantiles: a component whose own alpha is another one speaks
-// against it, too.
-std::optional<StableTest> component_test(const NoiseMatrix& noise,
-                                         const std::optional<StableFit>& fit) {
-  constexpr std::size_t kTested = 8;
-  if (!fit) return std::nullopt;
-  StableTest worst;
-  worst.fit = *fit;
-  worst.p_value = 1;
-  std::size_t tested = 0;
-  std::vector<double> column(noise.n);
-  const std::size_t count = std::min(kTested, noise.width);
-  for (std::size_t c = 0; c < count; ++c) {
-    for (std::size_t i = 0; i < noise.n; ++i) column[i] = noise.at(i, c * noise.width / count);
-    try {
-      const StableTest test = test_stable(column);
-      ++tested;
-      const double p = std::min(test.p_value, p_of_alpha(test.fit, *fit));
-      if (p > worst.p_value) continue;
-      worst.p_value = p;
-      worst.distance = test.distance;
-      worst.degrees = test.degrees;
-    } catch (const Error&) {  // a component that stands still
-    }
-  }
-  if (tested == 0) return std::nullopt;
-  worst.p_value = std::min(1.0, worst.p_value * static_cast<double>(tested));
-  return worst;
-}
-
 TailVerdict along_directions(const NoiseMatrix& noise, const VerdictOptions& options) {
   constexpr std::size_t kDirections = 16;
   NoiseMatrix projections = noise::project(noise, kDirections);
@@ -157,8 +112,9 @@ void judge(TailSummary& s, const Rows<T>& rows, std::span<const double> centre,
   std::string unsaid;
   if (noise != nullptr) {
     attempt(s.judged, unsaid, [&] {
-      return noise::judge_grouped(noise->values, noise->width, component_test(*noise, s.quantiles),
-                                  options.verdict);
+      std::optional<StableTest> stable;
+      if (s.quantiles) stable = component_test(*noise, *s.quantiles, options.verdict.pool);
+      return noise::judge_grouped(noise->values, noise->width, stable, options.verdict);
     });
     attempt(s.directions, unsaid, [&] { return along_directions(around, options.verdict); });
     attempt(s.scaled_norms, unsaid, [&] {

@@ -153,6 +153,14 @@ void widen(Interval& all, const Interval& by) {
   all = {std::min(all.low, by.low), std::max(all.high, by.high)};
 }
 
+// Below 1 Pareto's laws around 0 have bodies much like stable ones, and tails that are a power from
+// the threshold on. Is the index of the stable law within 1.5 standard errors of the tail's?
+bool agree(double index, const Interval& tail) {
+  constexpr double kErrors = 1.5;
+  return std::fabs(index - (tail.low + tail.high) / 2) <
+         (tail.high - tail.low) / 2 * kErrors / kZ95;
+}
+
 // The stable law's where it fits, its tail too, and the variance is infinite; the heavier tail's
 // own elsewhere. Where a stable law is not ruled out either, the interval has both; of rows it
 // always has, as bodies of rows say little about their tails.
@@ -172,6 +180,8 @@ void set_index(TailVerdict& v, const RowTails& rows) {
   v.index = stable ? v.stable->fit.parameters.alpha : tail->index();
   v.index_interval = stable ? v.stable->fit.alpha : tail->index_interval();
   if (either && !stable) widen(v.index_interval, v.stable->fit.alpha);
+  if (stable && v.index < 1 && !agree(v.index, tail->index_interval()))
+    widen(v.index_interval, {tail->index(), tail->index()});
   if (vectors) {
     widen(v.index_interval, tail->index_interval());
     // Few of many components may be all there is far out, where the others hide them: norms are a

@@ -42,6 +42,16 @@ template <class Group, class Tensor, class Sizes>
   }
 }
 
+// What a process group has for tensors on the CPU, if it is a Gloo.
+template <class Gloo, class Group>
+[[nodiscard]] Gloo* gloo_of(Group& group) {
+  if constexpr (std::is_base_of_v<Group, Gloo>) {
+    return dynamic_cast<Gloo*>(&group);
+  } else {
+    return dynamic_cast<Gloo*>(group.getBackend(c10::DeviceType::CPU).get());
+  }
+}
+
 // ProcessGroupGloo is a process group in 1.13. In 2.x it is what a process group calls for tensors
 // on the CPU.
 template <class Group, class Gloo, class Store>

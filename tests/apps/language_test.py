@@ -213,6 +213,29 @@ class Train(LanguageTest):
         one, many = (self.metrics(name)[-2]["effective_beta"] for name in ("one", "many"))
         self.assertLess(many, one)  # cut less
 
+    def test_state_in_bfloat16(self):
+        """Half the state, a run like that in float, the same bits on two threads, and it goes on where it was stopped."""
+        few = (*TRAIN, "--lr", "0.1", "--limit", "4", "--log-every", "1")
+        self.good(*few, "--out", self.path("full"))
+        on_two = list(few)
+        on_two[few.index("--threads") + 1] = "2"
+        for name, run in (("half", few), ("again", on_two), ("parts", (*few, "--steps", "2"))):
+            self.good(*run, "--state", "bfloat16", "--out", self.path(name))
+        self.good(*few, "--state", "bfloat16", "--out", self.path("parts"), "--resume")
+        self.assertEqual(json.loads(content(self.path("half/config.json")))["state"], "bfloat16")
+        losses = {name: [line["loss"] for line in self.metrics(name) if "loss" in line]
+                  for name in ("full", "half", "again", "parts")}
+        self.assertEqual(losses["half"][1:], losses["again"][1:])
+        self.assertEqual(losses["half"][-1], losses["parts"][-1])
+        self.assertNotEqual(losses["half"], losses["full"])
+        self.assertAlmostEqual(losses["half"][-1], losses["full"][-1], delta=0.01 * losses["full"][-1])
+        sizes = {name: os.path.getsize(self.path(name, "checkpoint.safetensors")) for name in ("full", "half")}
+        self.assertLess(sizes["half"], 0.8 * sizes["full"])  # weights and m: 4 + 2 bytes instead of 4 + 4
+        self.bad("belongs to a run with other settings", *few, "--out", self.path("half"), "--resume")
+        self.bad("bfloat16 is for the state of methods that track one estimate.*adam is none", *TRAIN, "--method", "adam", "--lr", "0.1",
+                 "--state", "bfloat16", "--out", self.path("out"))
+        self.bad("--state is 'half'; it must be float or bfloat16", *TRAIN, "--state", "half", "--out", self.path("out"))
+
     def test_parameters_are_options(self):
         """What medgrad list optimizers prints with dashes, train takes: beside the name or in it."""
         few = ("--lr", "0.001", "--limit", "4", "--epochs", "1")

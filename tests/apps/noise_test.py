@@ -195,6 +195,7 @@ class Noise(CommandTest):
             for name in ("infinite_variance", "stable_fits", "p_value", "advice", "bias", "verdict", "skewed", "batch",
                          "mean_squared_errors", "spread", "tail-index"):
                 self.assertIn(name, result)
+            self.assertEqual((type(result["stable_fits"]), type(result["p_value"])), (bool, float))
             if not np.isfinite(values).all():
                 self.assertEqual(result["infinite_variance"], "yes")
                 self.assertNotEqual(result["advice"], "mean")
@@ -245,7 +246,18 @@ class Noise(CommandTest):
                 (("quantile", "--alpha", 1, self.file("p.csv", "0.5\n2\n")), r"p\.csv:2: 2 is not a probability"),
                 (("sample", "--alpha", 1, "-n", "99999999999999999999"), "-n is '9{20}', which is too large"),
                 (("fit", short), r"short\.csv: .*20"),
+                (("fit", short, "-n", 3), "-n is for noise sample, not for noise fit; leave it out"),
+                (("fit", short, "-d", 3), "-d is for noise sample"),
+                (("fit", short, "--stream", 3), "--stream is for noise sample"),
+                (("fit", short, "--model", "cauchy"), "--model is for noise sample"),
+                (("fit", short, "--elliptical"), "--elliptical is for noise sample"),
+                (("sample", "--alpha", 1, "--batch", 3), "--batch is for noise fit, not for noise sample"),
+                (("pdf", "--alpha", 1, "--x", 1, "--report", self.path("r.html")), "--report is for noise fit"),
+                (("cdf", "--alpha", 1, "--x", 1, "--bootstrap", 3), "--bootstrap is for noise fit"),
+                (("quantile", "--alpha", 1, "--x", 0.5, "--method", "ml"), "--method is for noise fit"),
+                (("pdf", "--alpha", 1, "--x", 1, "-n", 3), "-n is for noise sample"),
                 (("fit", short, "--batch", 0), "--batch is '0'"),
+                (("fit", short, "--batch", 1e7), "--batch is 1.*; it must be at most 1000000"),
                 (("fit", short, "--bootstrap", "x"), "--bootstrap is 'x'"),
                 (("fit", short, "--bootstrap", 1e7), "--bootstrap is 1.*; it must be at most 1000000"),
                 (("fit", self.file("rows.csv", "1,2\n3,4\n"), "--bootstrap", 9), "--bootstrap is for numbers"),

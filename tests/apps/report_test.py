@@ -167,6 +167,14 @@ class Browser(InBrowser):
         self.assertEqual(links, [["Figure 3", "https://arxiv.org/abs/2402.12828"]])
         self.assertEqual(self.js("return document.querySelectorAll('#toy figcaption a').length"), 0)
 
+    def test_titles_stand_above_their_figures(self):
+        self.open("out", "index.html")
+        titles = self.js("""return medgradReport.panels.map(({ figure }) => [figure.title, figure.node.firstElementChild.tagName, figure.node.firstElementChild.innerText])""")
+        self.assertTrue(any(title for title, _, _ in titles))
+        for title, tag, text in titles:
+            if title:
+                self.assertEqual((tag, text), ("H3", title))
+
     def test_hover_tells_values(self):
         self.open("out", "index.html")
         lines = self.js("""const { chart } = medgradReport.panels.find((one) => one.id === 'final');

@@ -381,6 +381,8 @@ class WorkersTest(CommandTest):
                  "--byzantine", "1")
         self.bad("--attack is alie; nobody lies unless --byzantine says how many do", *TRAIN, "--aggregate", "mean",
                  "--workers", "3", "--attack", "alie")
+        self.bad("--attack alie:z=1: z is not a parameter of alie, which has strength", *TRAIN, "--aggregate", "mean",
+                 "--workers", "3", "--byzantine", "1", "--attack", "alie:z=1")
         self.bad("--byzantine is 3; there are 3 workers, and at least one must be honest", *TRAIN, "--aggregate", "mean",
                  "--workers", "3", "--byzantine", "3", "--attack", "nan")
         self.bad("--deadline is 0; it must be from 0.1", *TRAIN, "--aggregate", "mean", "--workers", "3", "--deadline", "0")

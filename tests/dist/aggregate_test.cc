@@ -49,6 +49,59 @@ void expect_equal(const std::string& text, const std::vector<std::vector<T>>& x,
     EXPECT_EQ(said, kFine);
 }
 
+// Vectors that travel in several pieces; the result may take the place of the vector.
+TEST(Dist, HasThemInPieces) {
+  const auto x = vectors<float>(2, (std::size_t{5} << 18) / 2 + 777, 13, true);
+  for (const char* const text : {"median", "geometric-median", "nnm:f=0+trimmed-mean:f=0"}) {
+    expect_equal(text, x);
+    const auto want = dist_test::wanted(make_rule(text), x, dist::Options<float>{});
+    for (const std::string& said : in_threads(2, [&](Communicator& group) -> std::string {
+           std::vector<float> mine = x[static_cast<std::size_t>(group.rank())];
+           (void)dist::aggregate<float>(group, want.rule, mine, mine);
+           return testing::same_bits<float>(mine, want.out) ? "" : "another result";
+         }))
+      EXPECT_EQ(said, kFine) << text;
+  }
+}
+
+// An engine that has an all-to-all and nothing else.
+class Simple : public dist::Packing {
+ public:
+  explicit Simple(Communicator& group) : Packing(group.rank(), group.size()), group_(group) {}
+  [[nodiscard]] std::string engine() const override { return "simple"; }
+
+ private:
+  class Waiting : public dist::Transfer::Pending {
+   public:
+    explicit Waiting(dist::Transfer transfer) : transfer_(std::move(transfer)) {}
+    void wait() override { transfer_.wait(); }
+
+   private:
+    dist::Transfer transfer_;
+  };
+  std::unique_ptr<dist::Transfer::Pending> all_to_all(
+      std::span<const std::byte> send, std::span<const std::size_t> send_sizes,
+      std::span<std::byte> receive, std::span<const std::size_t> receive_sizes) override {
+    return std::make_unique<Waiting>(
+        group_.start_all_to_all(send, send_sizes, receive, receive_sizes));
+  }
+  void sum(std::span<float> values) override { group_.all_reduce(values); }
+
+  Communicator& group_;
+};
+
+TEST(Dist, HasThemOnAnEngineOfLittle) {
+  const auto x = vectors<float>(3, (std::size_t{7} << 17) + 777, 15, false);
+  for (const char* const text : {"median", "geometric-median", "lp-median:p=3"}) {
+    const auto want = dist_test::wanted(make_rule(text), x, dist::Options<float>{});
+    for (const std::string& said : in_threads(3, [&](Communicator& group) {
+           Simple simple(group);
+           return dist_test::difference(simple, want, x);
+         }))
+      EXPECT_EQ(said, kFine);
+  }
+}
+
 // More than 32 rows: the Gram matrix is made in parts of chunks.
 TEST(Dist, HasThemForManyWorkers) {
   const auto x = vectors<float>(34, 16384 + 700, 5, false);

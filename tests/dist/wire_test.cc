@@ -61,7 +61,7 @@ TEST(Wire, DamageIsMissing) {
     announced[i].checksums[5] = checksum(std::as_bytes(std::span(rows).subspan(i * d, d)));
   rows[d + 4] = 1.25f;
   Watch<float> watch(n, NonFinite::robust, 8);
-  watch.inspect(rows, 0, 5, announced);
+  watch.inspect({.first = rows.data(), .length = d, .stride = d}, 0, 5, announced);
   for (std::size_t k = 0; k < rows.size(); ++k) EXPECT_EQ(std::isnan(rows[k]), k / d == 1);
 }
 

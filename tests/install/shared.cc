@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "medgrad/attack.h"
+#include "medgrad/bfloat16.h"
 #include "medgrad/build_info.h"
 #include "medgrad/description.h"
 #include "medgrad/dist/aggregate.h"
@@ -137,6 +138,12 @@ int main() {
   for (std::size_t i = 0; i < 200; ++i)
     online.update(std::span<const double>(rows).subspan(3 * i, 3));
   expect(norm<double>(2, online.estimate()) < 3, "an online estimate");
+  std::vector<BFloat16> narrow(1);
+  const std::vector<float> gradient = {8};
+  const NarrowBlock block{narrow, gradient};
+  Workspace<float> workspace;
+  (void)narrow_step(ProximalPoint{L1{}, 0.5}, {&block, 1}, Dither{.seed = 1}, {}, workspace);
+  expect(narrow[0].get() == 0.5f, "a step in bfloat16");
   expect(!find_optimizer("sgd").name.empty(), "an optimiser");
   expect(theory::smallest_n(1.0) > 0, "the theory");
   expect(value(Objective(Quadratic{{2}}), std::vector<double>{3}) == 9, "an objective");

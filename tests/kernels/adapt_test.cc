@@ -29,8 +29,9 @@ void by_formula(const AdaptRun<T>& run, const Adapt& how) {
       const T seen = std::min(std::fabs(g), std::sqrt(std::numeric_limits<T>::max()) / 2);
       run.v[i] = keep * run.v[i] + take * seen * seen;
     }
-    const T size = std::sqrt(run.v[i]) / static_cast<T>(how.root) + static_cast<T>(how.epsilon);
-    run.w[i] = static_cast<T>(how.shrink) * run.w[i] - static_cast<T>(how.rate) * run.m[i] / size;
+    const T size = std::sqrt(run.v[i]) + static_cast<T>(how.root * how.epsilon);
+    run.w[i] = static_cast<T>(how.shrink) * run.w[i] -
+               static_cast<T>(how.root * how.rate) * run.m[i] / size;
   }
 }
 
@@ -69,8 +70,10 @@ void cut_by_formula(const CutRun<T>& run, const Cut& how, CutTally& tally) {
   for (std::size_t i = 0; i < run.n; ++i) {
     const T decay = static_cast<T>(how.adapt.decay);
     const T g = how.adapt.decay != 0 ? run.g[i] + decay * run.w[i] : run.g[i];
-    const T root = std::sqrt(run.v[i]) / static_cast<T>(how.root_before);
-    const T bound = run.v[i] == 0 ? most : std::min(static_cast<T>(how.cut) * root, most);
+    const T bound =
+        run.v[i] == 0
+            ? most
+            : std::min(static_cast<T>(how.cut / how.root_before) * std::sqrt(run.v[i]), most);
     const T whole = std::isnan(g) ? T{0} : g - run.m[i];
     const T cut = std::min(std::max(whole, -bound), bound);
     tally.clipped += cut != whole ? 1 : 0;
@@ -82,10 +85,9 @@ void cut_by_formula(const CutRun<T>& run, const Cut& how, CutTally& tally) {
     const T size = std::min(std::fabs(run.m[i] + cut), most);
     if (!std::isnan(g)) run.v[i] = keep * run.v[i] + take * size * size;
     run.m[i] += static_cast<T>(how.share) * cut;
-    const T scale =
-        std::sqrt(run.v[i]) / static_cast<T>(how.adapt.root) + static_cast<T>(how.adapt.epsilon);
+    const T scale = std::sqrt(run.v[i]) + static_cast<T>(how.adapt.root * how.adapt.epsilon);
     run.w[i] = static_cast<T>(how.adapt.shrink) * run.w[i] -
-               static_cast<T>(how.adapt.rate) * run.m[i] / scale;
+               static_cast<T>(how.adapt.root * how.adapt.rate) * run.m[i] / scale;
   }
 }
 
@@ -93,14 +95,26 @@ TYPED_TEST(AdaptKernelTest, EveryTargetCutsByTheFormula) {
   using T = TypeParam;
   using Limits = std::numeric_limits<T>;
   std::mt19937_64 rng(4);
-  for (std::size_t n = 0; n < 70; ++n) {
+  for (std::size_t n = 0; n < 140; ++n) {
     const auto m = random_vector<T>(rng, n, 0), w = random_vector<T>(rng, n, 0);
     auto g = random_vector<T>(rng, n, 0), v = random_vector<T>(rng, n, 0);
-    for (std::size_t i = 0; i < n; ++i) v[i] = i % 5 == 2 ? T{0} : v[i] * v[i];
+    // Blocks of which nothing is cut have a way of their own: every other n has some.
+    const bool calm = n % 2 == 1;
+    for (std::size_t i = 0; i < n; ++i) v[i] = i % 5 == 2 && !calm ? T{0} : v[i] * v[i] + T(0.01);
     const T wild[] = {Limits::quiet_NaN(), Limits::infinity(),   -Limits::infinity(),
                       Limits::max(),       Limits::denorm_min(), T{0}};
-    for (std::size_t k = 0; k < 6 && k < n; ++k) g[(k * 11 + n) % n] = wild[k];
+    for (std::size_t k = 0; k < 6 && k < n; ++k) g[calm ? n - 1 - k : (k * 11 + n) % n] = wild[k];
+    // Next to the bound, on either side, and what has no square.
+    for (std::size_t i = 0; i < 16 && i < n && n % 3 == 0; ++i) {
+      v[i] = T(0.25);
+      g[i] = m[i] + std::nextafter(T(0.625), i % 2 == 0 ? T{0} : T{1});
+    }
+    for (std::size_t i = 16; i < 32 && i < n && n % 3 == 1; ++i) {
+      v[i] = i % 2 == 0 ? Limits::denorm_min() : Limits::max() / 4;
+      g[i] = m[i] + (i % 4 < 2 ? Limits::min() : T{0});
+    }
     for (const Cut& how : {Cut{{0.999, 1e-8, 0.01, 0.5, 1, 0}, 0.1, 0.5, 0.4},
+                           Cut{{0.999, 1e-8, 0.01, 0.5, 1, 0}, 0.1, 40, 1},
                            Cut{{0.9, 1e-3, 1, 1, 0.9, 0.1}, 1, 1e30, 1}}) {
       std::vector<T> expected_m = m, expected_v = v, expected_w = w;
       CutTally expected;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -64,6 +65,46 @@ TYPED_TEST(Columns, RegisterMediansAreMedians) {
           ASSERT_EQ(out[j - 1], std::midpoint(column[(n - 1) / 2], column[n / 2])) << n << " " << j;
         }
         ASSERT_EQ(out[length - 1], T{99});
+      }
+    }
+  });
+}
+
+// Vectors begin where the rows are aligned, or the result where that goes past the cache: the same
+// medians wherever they are in memory, and nothing is written beside them.
+TYPED_TEST(Columns, MediansAreTheSameAtAnyAddress) {
+  using T = TypeParam;
+  constexpr std::size_t kLine = 64 / sizeof(T), kLength = 5 * kLine + 3;
+  this->on_every_target([&] {
+    for (const std::size_t n : {1u, 4u, 5u, 11u}) {
+      this->fill(n, kLength, static_cast<unsigned>(n));
+      std::vector<T> expected(kLength);
+      for (std::size_t j = 0; j < kLength; ++j) {
+        const auto column = this->sorted_column(j);
+        expected[j] = std::midpoint(column[(n - 1) / 2], column[n / 2]);
+      }
+      std::vector<T> memory(n * 8 * kLine + kLine), result(8 * kLine);
+      const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+      T* const aligned = memory.data() + (64 - address % 64) % 64 / sizeof(T);
+      for (std::size_t shift = 0; shift < kLine; ++shift) {
+        std::vector<const T*> rows;
+        for (std::size_t i = 0; i < n; ++i)
+          rows.push_back(std::copy_n(this->rows_[i], kLength, aligned + i * 8 * kLine + shift) -
+                         kLength);
+        for (std::size_t to = 1; to <= kLine; ++to) {
+          for (const bool stream : {false, true}) {
+            for (const std::size_t end : {kLine / 2, kLine, kLine + 1, kLength}) {
+              std::fill(result.begin(), result.end(), T{99});
+              ASSERT_TRUE(register_medians(rows.data(), n, 0, end, &result[to], stream));
+              ASSERT_TRUE(std::equal(expected.begin(),
+                                     expected.begin() + static_cast<std::ptrdiff_t>(end),
+                                     result.begin() + static_cast<std::ptrdiff_t>(to)))
+                  << n << " rows off by " << shift << ", result at " << to;
+              ASSERT_EQ(result[to - 1], T{99});
+              ASSERT_EQ(result[to + end], T{99});
+            }
+          }
+        }
       }
     }
   });

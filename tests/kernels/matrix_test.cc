@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/conjugate.h"
 #include "kernels/simd.h"
 
 namespace medgrad::kernels {
@@ -92,19 +93,60 @@ TEST_F(MatrixKernels, CentredProducts) {
     SCOPED_TRACE(target);
     force_simd_target(target);
     for (const std::size_t n : {1u, 7u, 16u, 21u}) {
-      const auto squares = draw(n * n), mean = draw(n), scale = draw(n), x = draw(n);
+      const auto squares = draw(n * n), mean = draw(n), scale = draw(n);
       const double all = 0.3;
-      std::vector<double> scaled(n * n), out(n), want(n);
-      scale_centred(squares.data() + 1, n, mean.data() + 1, all, scale.data() + 1, scaled.data());
-      add_centred(squares.data() + 1, n, mean.data() + 1, all, x.data() + 1, out.data());
+      std::vector<double> scaled(n * n);
+      for (const std::size_t begin : {std::size_t{0}, n / 2}) {
+        scale_centred(squares.data() + 1, n, begin, begin < n / 2 ? n / 2 : n, mean.data() + 1, all,
+                      scale.data() + 1, scaled.data());
+      }
       for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t k = 0; k < n; ++k) {
+        for (std::size_t k = 0; k <= i; ++k) {
           const double c = (mean[1 + i] + mean[1 + k] - squares[1 + i * n + k] - all) / 2;
           ASSERT_EQ(scaled[i * n + k], scale[1 + i] * scale[1 + k] * c);
-          want[k] += c * x[1 + i];
         }
       }
-      EXPECT_EQ(out, want);
+    }
+  }
+}
+
+// Of a matrix in float, half of which is read: products, and what conjugate gradients do.
+TEST_F(MatrixKernels, FloatsOfSymmetricMatrices) {
+  for (const std::size_t n : {1u, 15u, 16u, 18u, 37u, 70u}) {
+    auto a = draw(n * n);
+    const std::size_t padded = in_blocks(n);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t k = 0; k < i; ++k) a[1 + k * n + i] = a[1 + i * n + k];
+    std::vector<float> first;
+    for (const std::string& target : simd_targets()) {
+      SCOPED_TRACE(target);
+      force_simd_target(target);
+      std::vector<float> half(padded * padded), x(padded), out(padded), y(padded), d(padded);
+      narrow_lower(a.data() + 1, n, 0.5, half.data());
+      for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(i % 7) - 2.5f;
+      const std::size_t cut = padded / 8 * 4;
+      add_lower(half.data(), padded, 0, cut, x.data(), out.data());
+      add_lower(half.data(), padded, cut, padded, x.data(), out.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        double want = 0, size = 0;
+        for (std::size_t k = 0; k < n; ++k) {
+          want += 0.5 * a[1 + i * n + k] * x[k];
+          size += std::abs(a[1 + i * n + k] * x[k]);
+        }
+        EXPECT_NEAR(out[i], want, 80 * 0x1p-24 * size);  // rounding of at most 70 terms
+      }
+      y = out;
+      out.push_back(deflate(1.5f, x.data(), 0.25f, half.data(), padded, y.data()));
+      for (std::size_t i = 0; i < n; ++i)
+        EXPECT_FLOAT_EQ(y[i], std::fma(1.5f, x[i], std::fma(0.25f, half[i], -out[i])));
+      out.push_back(inner_product(x.data(), y.data(), padded));
+      EXPECT_EQ(out[padded], out[padded + 1]);
+      out.push_back(conjugate_step(0.5f, x.data(), y.data(), padded, d.data(), x.data()));
+      add_multiple(-2, d.data(), padded, y.data());
+      turn(3, x.data(), padded, y.data());
+      out.insert(out.end(), y.begin(), y.end());
+      if (first.empty()) first = out;
+      EXPECT_EQ(out, first);
     }
   }
 }
@@ -141,7 +183,8 @@ TEST_F(MatrixKernels, ProductsOfMatricesRunInOrder) {
           for (std::size_t i = 0; i < n; ++i) {
             for (std::size_t j = 0; j < p; ++j) {
               double want = 0;
-              for (std::size_t k = 0; k < m; ++k) want += a[1 + i * m + k] * b[1 + k * p + j];
+              for (std::size_t k = 0; k < m; ++k)
+                want = std::fma(a[1 + i * m + k], b[1 + k * p + j], want);
               ASSERT_EQ(c[i * p + j], want) << n << " " << m << " " << p;
             }
           }

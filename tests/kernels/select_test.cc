@@ -149,7 +149,7 @@ TYPED_TEST(Select, TrimmedMeans) {
     SCOPED_TRACE(target);
     force_simd_target(target);
     for (std::size_t kind = 0; kind < 4; ++kind) {
-      for (const std::size_t n : {5u, 16u, 40u, 64u, 65u, 131u}) {
+      for (const std::size_t n : {4u, 5u, 8u, 12u, 16u, 40u, 64u, 65u, 131u}) {
         const std::size_t length = 21;
         this->fill(n, length, this->kinds()[kind]);
         std::vector<T> tile(select_room<T>(n)), out(length), sorted(length);
@@ -189,7 +189,7 @@ TYPED_TEST(Select, NearMeans) {
     SCOPED_TRACE(target);
     force_simd_target(target);
     for (const std::size_t kind : {0u, 1u}) {
-      for (const std::size_t n : {3u, 4u, 5u, 11u, 16u, 40u, 64u, 65u, 132u}) {
+      for (const std::size_t n : {3u, 4u, 5u, 8u, 11u, 12u, 16u, 40u, 64u, 65u, 132u}) {
         const std::size_t length = 21;
         this->fill(n, length, this->kinds()[kind]);
         std::vector<T> tile(2 * select_room<T>(n)), out(length), odd(length);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/step_kernels.h"
 #include "kernels/step_scalar.h"
 #include "testing.h"
 
@@ -18,28 +19,6 @@ struct Result {
   Tally tally;
 };
 
-enum class Kernel { measure, relax, mix, clamp, clamp_and_count, sign };
-constexpr Kernel kAll[] = {Kernel::measure, Kernel::relax,           Kernel::mix,
-                           Kernel::clamp,   Kernel::clamp_and_count, Kernel::sign};
-
-template <class T>
-void run_simd(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
-  switch (kernel) {
-    case Kernel::measure:
-      return measure(run, mode, tally);
-    case Kernel::relax:
-      return relax(run, mode, {0.3, 1}, &tally);
-    case Kernel::mix:
-      return mix(run, mode, 0.9, {0.1, 1}, tally);
-    case Kernel::clamp:
-      return clamp(run, mode, 0.5, tally);
-    case Kernel::clamp_and_count:
-      return clamp_and_count(run, mode, 0.5, 1.25, tally);
-    case Kernel::sign:
-      return sign(run, mode, 0.5, tally);
-  }
-}
-
 template <class T>
 void run_scalar(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
   std::size_t next = 0;
@@ -53,6 +32,9 @@ void run_scalar(Kernel kernel, const Run<T>& run, Mode mode, Tally& tally) {
         break;
       case Kernel::relax:
         scalar_block(block, mode, ScalarRelax{{0.3, 1}}, true, true, 1, tally);
+        break;
+      case Kernel::far:
+        scalar_block(block, mode, ScalarRelax{{1.5, 1}}, true, true, 1, tally);
         break;
       case Kernel::mix:
         scalar_block(block, mode, ScalarMix{0.9, {0.1, 1}}, true, true, 1, tally);
@@ -176,10 +158,10 @@ TYPED_TEST(StepKernelTest, CutsDoNotShow) {
       for (std::size_t cut = 0; cut <= n; cut += 3) {
         Result<T> parts{m, w, {}};
         const auto part = [&](std::size_t from, std::size_t to) {
-          run_simd<T>(kernel,
-                      {parts.m.data() + from, g.data() + from, parts.w.data() + from, to - from,
-                       0.01, 1, 0, from % kLanes},
-                      {}, parts.tally);
+          run_simd(kernel,
+                   Run<T>{parts.m.data() + from, g.data() + from, parts.w.data() + from, to - from,
+                          0.01, 1, 0, from % kLanes},
+                   {}, parts.tally);
         };
         part(0, cut / 2);
         part(cut / 2, cut);

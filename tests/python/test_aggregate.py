@@ -97,6 +97,92 @@ def test_info():
     assert info["nan"] == 1 and info["inf"] == 1 and info["iterations"] > 0 and 0 <= info["gap"] < 1e-10
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [0, 1, 37, 300_001])
+def test_a_result_where_the_caller_wants_it(dtype, d):
+    x = sample(5, d, dtype)
+    expected = np.median(x, axis=0)
+    mine = np.full(d, np.nan, dtype)
+    assert medgrad.aggregate(x, out=mine) is mine and np.array_equal(mine, expected)
+    result, info = medgrad.aggregate(list(x), "geometric-median", out=mine, return_info=True)
+    assert result is mine and info["iterations"] >= 0
+    assert np.array_equal(mine, medgrad.aggregate(x, "geometric-median"))
+    # Of another type, spread out, at an odd address, backward: copied to.
+    for target in (np.empty(d, np.float64 if dtype == np.float32 else np.float32), np.empty(2 * d, dtype)[::2], np.empty(d, dtype)[::-1],
+                   np.frombuffer(bytearray(1 + d * x.itemsize), dtype, offset=1), np.empty(d, np.float16)):
+        assert medgrad.aggregate(x, out=target) is target
+        assert np.array_equal(target, expected.astype(target.dtype))
+    # One of the rows, or the centre: they are read before they are written to.
+    for k in range(5):
+        rows = x.copy()
+        medgrad.aggregate(rows, "geometric-median", out=rows[k])
+        assert np.array_equal(rows[k], medgrad.aggregate(x, "geometric-median"))
+    center = np.zeros(d, dtype)
+    expected = medgrad.aggregate(x, "centered-clipping", clip=1.0, center=center)
+    medgrad.aggregate(x, "centered-clipping", clip=1.0, center=center, out=center)
+    assert np.array_equal(center, expected)
+
+
+def test_results_of_any_shape_where_the_caller_wants_them(tmp_path):
+    x = sample(5, 24)
+    room = np.empty((2, 3, 4))
+    assert np.array_equal(medgrad.aggregate(x.reshape(5, 2, 3, 4), out=room).ravel(), np.median(x, axis=0))
+    number = np.empty(())
+    assert medgrad.aggregate(x[:, 0], out=number) is number and number == np.median(x[:, 0])
+    file = np.memmap(tmp_path / "m", x.dtype, "w+", shape=24)
+    assert np.array_equal(medgrad.aggregate(x, out=file), np.median(x, axis=0))
+    with pytest.raises(ValueError, match="column 1"):
+        medgrad.aggregate(x * np.nan, out=file)
+
+
+@pytest.mark.parametrize("out, kind, sentence", [
+    (lambda: np.empty(36), ValueError, "out has the shape (36,); the result has (37,)."),
+    (lambda: np.empty((1, 37)), ValueError, "out has the shape (1, 37)"),
+    (lambda: np.empty(37, int), TypeError, "out has the type int64; the result has float64."),
+    (lambda: np.ma.masked_all(37), TypeError, "out is MaskedArray; it must be a numpy array or a tensor of torch."),
+    (lambda: [0.0] * 37, TypeError, "out is list"),
+    (lambda: np.broadcast_to(0.0, 37), ValueError, "out cannot be written to."),
+])
+def test_where_no_result_can_go(out, kind, sentence):
+    with pytest.raises(kind) as told:
+        medgrad.aggregate(sample(), out=out())
+    assert sentence in str(told.value)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rule", ["median", "trimmed-mean", "meamed", "mean", "geometric-median", "huber-location"])
+def test_results_do_not_depend_on_where_the_rows_are(rule, dtype):
+    """Rows that are all off the lines of the cache by the same are read in another rhythm."""
+    for n in (3, 9, 20, 33, 100):
+        x = sample(n, 1040, dtype)
+        parameters = {"f": n // 4} if rule in ("trimmed-mean", "meamed") else {}
+        memory = np.empty(x.size + 32, dtype)
+        line = -memory.ctypes.data % 64 // x.itemsize
+        found = []
+        for shift in (0, 1, 4, 15):
+            rows = memory[line + shift:line + shift + x.size].reshape(x.shape)
+            rows[...] = x
+            found.append(medgrad.aggregate(rows, rule, **parameters))
+        assert all(np.array_equal(found[0], other) for other in found[1:])
+
+
+def test_results_are_each_ones_own():
+    """The memory of a result that is gone serves the next one, and no other."""
+    x = sample(3, 500_000)
+    kept, expected = [], []
+    for k in range(12):
+        rows = x[:, :500_000 - 40_000 * (k % 5)] + k
+        kept.append(medgrad.aggregate(rows))
+        expected.append(np.median(rows, axis=0))
+        if k % 3 == 2:
+            del kept[0], expected[0]
+        view = kept[-1][100:200]
+        if k % 4 == 3:
+            kept[-1], expected[-1] = view, expected[-1][100:200]
+    assert all(np.array_equal(one, other) for one, other in zip(kept, expected))
+    assert all(one.flags.writeable for one in kept)
+
+
 def test_weights_and_center():
     x = sample(5, 3)
     doubled = medgrad.aggregate(np.vstack([x, x[:1]]), "mean")
@@ -117,6 +203,8 @@ def test_weights_and_center():
     (lambda x: medgrad.aggregate([x[0], x[1, :3]]), ValueError, "row 1 has the shape (3,), row 0 has (37,)"),
     (lambda x: medgrad.aggregate(x, weights=[1, 2]), ValueError, "weights"),
     (lambda x: medgrad.aggregate(x, "mean", weights=-np.ones(11)), ValueError, "weight"),
+    (lambda x: medgrad.aggregate(row for row in x), TypeError, "x is generator; it must be an array of real numbers"),
+    (lambda x: medgrad.aggregate(None), TypeError, "x is NoneType"),
     (lambda x: medgrad.aggregate(3.0), ValueError, "x is a single number"),
     (lambda x: medgrad.aggregate(x[:0]), ValueError, "row"),
 ])

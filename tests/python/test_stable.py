@@ -19,6 +19,28 @@ def test_agrees_with_scipy_where_that_is_right(alpha, beta):
     assert np.allclose(ours.cdf(x), theirs.cdf(x), rtol=1e-6)
 
 
+@pytest.mark.parametrize("alpha, beta", [(2.0, 0.0), (1.5, 0.0), (1.5, 0.5), (1.2, -0.7), (0.7, 0.3)])
+def test_moments_and_intervals_are_scipys(alpha, beta):
+    law, theirs = medgrad.Stable(alpha, beta, 2.0, 3.0, form="S1"), stats.levy_stable(alpha, beta, 3.0, 2.0)
+    assert np.allclose([law.mean(), law.var(), law.std()], [theirs.mean(), theirs.var(), theirs.std()], equal_nan=True)
+    x = np.linspace(-5, 9, 15)
+    assert np.allclose(law.logcdf(x), theirs.logcdf(x), rtol=1e-6) and np.allclose(law.logsf(x), theirs.logsf(x), rtol=1e-6)
+    lower, upper = law.interval(0.9)
+    assert np.isclose(law.cdf(lower), 0.05) and np.isclose(law.sf(upper), 0.05) and np.isclose(law.cdf(law.median()), 0.5)
+    assert np.isclose(law.to("S0").mean(), law.mean(), equal_nan=True)
+
+
+def test_logarithms_and_moments_of_many_laws():
+    cauchy = medgrad.Stable(1.0)
+    x = np.array([-1e200, 0.0, 1e200])
+    assert np.allclose(cauchy.logcdf(x), [-math.log(math.pi * 1e200), math.log(0.5), -1 / (math.pi * 1e200)], rtol=1e-12)
+    assert np.array_equal(cauchy.logsf(x), cauchy.logcdf(-x)) and medgrad.Stable(2.0).logcdf(-100.0) == -math.inf
+    laws = medgrad.Stable([2.0, 1.5, 0.5, 0.5], [0.0, 0.5, 1.0, 0.0], 3.0, form="S1")
+    assert np.array_equal(laws.mean(), [0, 0, np.inf, np.nan], equal_nan=True)
+    assert np.array_equal(laws.var(), [18, np.inf, np.inf, np.inf]) and laws.median().shape == (4,)
+    assert np.array_equal(laws.interval(0.5)[1], laws.ppf(0.75))
+
+
 def test_closed_forms_in_the_far_tails():
     x = np.array([1e-300, 1.0, 1e8, 1e200])
     assert np.allclose(medgrad.Stable(1.0).sf(x), stats.cauchy.sf(x), rtol=1e-11)
@@ -90,6 +112,13 @@ def test_a_law_can_be_copied_and_pickled_and_not_changed():
         law.alpha[0] = 0.7
 
 
+def test_laws_of_the_same_parameters_are_equal():
+    law = medgrad.Stable(1.5, 0.3, 2.0, -1.0)
+    assert law == medgrad.Stable(1.5, 0.3, 2, -1) == pickle.loads(pickle.dumps(law)) and law != medgrad.Stable(1.5, 0.3, 2.0, -1.0, "S1")
+    assert len({law, medgrad.Stable(1.5, 0.3, 2.0, -1.0), medgrad.Stable(1.4)}) == 2
+    assert medgrad.Stable([1.0, 1.5]) == medgrad.Stable([1, 1.5]) != medgrad.Stable([[1.0, 1.5]]) and medgrad.Stable(1.5, -0.0) == medgrad.Stable(1.5) and law != 1.5
+
+
 def test_many_laws_at_once():
     """Every entry is that of its own law, wherever equal ones are."""
     r = np.random.default_rng(0)
@@ -143,6 +172,7 @@ def test_fit_and_tail_index():
         found = medgrad.tail_index(odd)
         assert {"advice", "bias", "infinite_variance", "interval", "mean_squared_errors", "p_value", "skewed", "stable_fits",
                 "tail_index", "tails"} <= set(found)
+        assert (found["stable_fits"], found["p_value"]) == (False, 0)  # no stable law is like that
     assert found["infinite_variance"] == "yes" and found["advice"] == "unclear"
     rows = medgrad.tail_index(np.random.default_rng(0).standard_normal((300, 20)))
     assert rows["better_median"] == "geometric" and rows["mean_squared_errors"]["geometric_median"] > 0
@@ -237,6 +267,8 @@ def test_theory():
     (lambda: medgrad.Stable(0.05).pdf(1.0), "alpha"),
     (lambda: medgrad.Stable(1.5).ppf(1.5), "1.5"),
     (lambda: medgrad.Stable.fit(np.ones(5)), "20"),
+    (lambda: medgrad.Stable(1.5).interval(95), "confidence is 95.0; it must be from 0 to 1."),
+    (lambda: medgrad.tail_index(np.zeros((3, 4, 5))), "x has 3 axes"),
 ])
 def test_mistakes(call, sentence):
     with pytest.raises(ValueError) as told:

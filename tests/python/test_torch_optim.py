@@ -476,6 +476,8 @@ def test_gradients_that_are_not_finite():
 
 @pytest.mark.parametrize("call, kind, sentence", [
     (lambda p: mt.MedianSGD(p, -1), ValueError, "lr is -1; it must satisfy 0 <= lr < inf."),
+    (lambda p: mt.MedianSGD(p, "0.1"), TypeError, "lr is '0.1'; it must be a number."),
+    (lambda p: mt.MedianSGD(p, 0.1, weigth_decay=1), ValueError, "is not an option of MedianSGD. Did you mean weight_decay?"),
     (lambda p: mt.MedianSGD(p, 0.1, tau=0), ValueError, "tau is 0; it must satisfy 0 < tau < inf"),
     (lambda p: mt.MedianSGD(p, 0.1, "vlcip"), ValueError, "Did you mean 'vclip'?"),
     (lambda p: mt.MedianSGD(p, 0.1, nesterov=True), ValueError, "nesterov is not a parameter of vclip"),
@@ -498,6 +500,56 @@ def test_mistakes(call, kind, sentence):
     with pytest.raises(kind) as told:
         call(parameters())
     assert sentence in str(told.value)
+
+
+@pytest.mark.parametrize("make, name, near", [
+    (lambda groups: mt.MedianSGD(groups, 0.1), "weigth_decay", "weight_decay"),
+    (lambda groups: mt.MedianSGD(groups, 0.1), "Maximize", "maximize"),
+    (lambda groups: mt.MedianSGD(groups, 0.1), "tua", "tau"),
+    (lambda groups: mt.MedianAdam(groups), "betas", "beta1"),
+    (lambda groups: mt.ClippedSGD(groups, 0.1), "weight-decay", "weight_decay"),
+])
+def test_a_misspelt_option_of_a_group_is_told(make, name, near):
+    params = parameters()
+    sentence = f"{name} is not an option of .*Did you mean {near}?"
+    with pytest.raises(ValueError, match=sentence):
+        make([{"params": params[:1]}, {"params": params[1:], name: 0.1}])
+    optimizer = make([{"params": params[:1]}])
+    with pytest.raises(ValueError, match=sentence):
+        optimizer.add_param_group({"params": params[1:], name: 0.1})
+    assert len(optimizer.param_groups) == 1
+    optimizer.param_groups[0][name] = 0.1
+    set_gradients(params, 0)
+    with pytest.raises(ValueError, match=sentence):
+        optimizer.step()
+
+
+@pytest.mark.parametrize("make, name", [
+    (lambda groups: mt.MedianSGD(groups, 0.1), "momentum"), (lambda groups: mt.MedianSGD(groups, 0.1), "nesterov"),
+    (lambda groups: mt.MedianSGD(groups, 0.1), "beta1"), (lambda groups: mt.MedianAdam(groups), "momentum"),
+    (lambda groups: mt.ClippedSGD(groups, 0.1), "tau"), (lambda groups: mt.ClippedSGD(groups, 0.1), "method")])
+def test_an_option_of_another_optimiser_is_told(make, name):
+    with pytest.raises(ValueError, match=f"{name} is not an option of "):
+        make([{"params": parameters(), name: 0.9}])
+
+
+def test_what_users_and_schedulers_keep_in_groups_is_theirs():
+    params = parameters()
+    optimizer = mt.MedianSGD([{"params": params[:1], "name": "first", "lr_scale": 0.5, "layer_id": 3, 7: "seven"},
+                              {"params": params[1:]}], 0.1)
+    schedulers = [torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10, cycle_momentum=False),
+                  torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 5),
+                  torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)]
+    for t in range(3):
+        set_gradients(params, t)
+        optimizer.step()
+        for scheduler in schedulers[:2]:
+            scheduler.step()
+        schedulers[2].step(1.0)
+    assert optimizer.param_groups[0]["name"] == "first" and optimizer.param_groups[0]["lr"] != 0.1
+    other = mt.MedianSGD([{"params": params[:1]}, {"params": params[1:]}], 0.1)
+    other.load_state_dict(optimizer.state_dict())
+    other.step()
 
 
 def test_sparse_gradients_are_refused():

@@ -209,6 +209,16 @@ def test_probe_tells_heavy_tails():
             mt.probe(net, wrong, [torch.zeros(20)] * 2)
 
 
+@pytest.mark.parametrize("model, loss, sentence", [
+    ("net", lambda net, batch: 0.0, "model is str; it must be a torch.nn.Module."),
+    (torch.nn.Linear(1, 1), None, "loss is None; it must be a function of the model and a batch."),
+])
+def test_what_cannot_be_probed(model, loss, sentence):
+    with pytest.raises(TypeError) as told:
+        mt.probe(model, loss, [1, 2])
+    assert sentence in str(told.value)
+
+
 def test_tensors_whose_sign_is_put_off():
     x = torch.complex(torch.zeros(3, 2), torch.arange(6.0).reshape(3, 2)).conj().imag  # a view, of which the sign is a note
     assert x.is_neg() and torch.equal(medgrad.aggregate(x), torch.tensor([-2.0, -3.0]))

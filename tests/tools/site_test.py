@@ -195,6 +195,16 @@ class BrowserTest(unittest.TestCase):
         self.js("document.getElementById('theme').click()")  # as the system says, as at first
         self.assertEqual(self.js(background), light)
 
+    def test_nothing_is_cut_off_on_paper(self):
+        # A page of A4 between its margins.
+        self.emulate(688)
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.setEmulatedMedia", {"media": ""})
+        for page in [path for folder in (".", "results") for path in self.out.glob(f"{folder}/*.html")]:
+            self.open(page)
+            wide = self.js("return document.documentElement.scrollWidth")
+            self.assertLessEqual(wide, 688, f"{page} is {wide} pixels wide on paper of 688")
+
     def test_the_menu_on_a_phone(self):
         self.emulate(390)
         self.open("torch.html")

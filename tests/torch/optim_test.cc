@@ -102,6 +102,56 @@ TEST(MedianSGD, EqualsTheCoreInFloat) {
   }
 }
 
+// m in bfloat16: each step is the one in float from the m that is kept, so that w follows it to the
+// last bit, and what is kept is that, off by less than a unit of 8 bits; the bits do not depend on
+// threads, nor on how the vector is cut into tensors.
+TEST(MedianSGD, KeepsItsStateInBFloat16) {
+  for (const OnlineMethod& method : medgrad::testing::online_methods()) {
+    std::vector<Tensor> before;
+    for (const int threads : {1, 2}) {
+      use_threads(threads);
+      std::vector<Tensor> params = parameters(at::kFloat);
+      MedianSGD optimizer(params, MedianSGDOptions(0.1, method).state(State::bfloat16));
+      std::vector<float> w, g, m;
+      const auto floats = [](const std::vector<Tensor>& all) {
+        const std::vector<double> x = flat(all);
+        return std::vector<float>(x.begin(), x.end());
+      };
+      Workspace<float> workspace;
+      double size = 0;
+      m.assign(floats(params).size(), 0);
+      for (int t = 0; t < 12; ++t) {
+        set_gradients(params, t);
+        w = floats(params);
+        g = floats(gradients(params));
+        const Block<float> block{m, g, w, 0.1};
+        const StepInfo expected =
+            step<float>(method, {&block, 1}, {.non_finite = NonFinite::robust}, workspace, &size);
+        optimizer.step();
+        ASSERT_EQ(optimizer.last_step().front().info.increment_norm, expected.increment_norm);
+        ASSERT_EQ(floats(params), w) << describe(method) << " step " << t;
+        const std::vector<float> kept = floats(estimates(optimizer, params));
+        for (std::size_t i = 0; i < m.size(); ++i)
+          ASSERT_LT(std::fabs(kept[i] - m[i]), std::fabs(m[i]) * 0x1p-7F + 1e-38F);
+        m = kept;
+      }
+      if (before.empty()) {
+        before = params;
+      } else {
+        EXPECT_TRUE(same_bits(before, params));
+      }
+    }
+  }
+  use_threads(1);
+}
+
+TEST(MedianSGD, BFloat16IsForFloatsOnTheCpu) {
+  std::vector<Tensor> params = parameters(at::kDouble);
+  MedianSGD optimizer(params, MedianSGDOptions(0.1).state(State::bfloat16));
+  set_gradients(params, 0);
+  EXPECT_THROW(optimizer.step(), Error);
+}
+
 // Runs both on the same gradients and gives the largest difference of the weights.
 template <class Ours, class Theirs>
 double difference(const std::function<Ours(std::vector<Tensor>)>& ours,

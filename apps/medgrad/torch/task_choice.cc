@@ -107,6 +107,10 @@ void RunChoice::declare(Options& options, const std::string& epochs) {
   options.flag("--per-tensor", per_tensor_,
                "treat every tensor of the model as a separate vector, clipped by itself; by "
                "default, all of them are one vector");
+  options.value("--state", state_, "TYPE",
+                "what the tracked estimate is kept in: float (default), or bfloat16, rounded at "
+                "random, in half the memory");
+  options.offer("--state", {"float", "bfloat16"});
   std::vector<std::string> kinds;
   for (const Entry<Schedule>& entry : schedules()) kinds.emplace_back(entry.name);
   options.value("--schedule", schedule_, "KIND",
@@ -136,6 +140,8 @@ void RunChoice::put(language::TrainingOptions& options) const {
   options.epochs = count("--epochs", epochs_, 1);
   options.steps = count("--steps", steps_, 1);
   options.accumulate = count("--accumulate", accumulate_, 1);
+  check_word("--state", state_, {"float", "bfloat16"});
+  options.bfloat16 = state_ == "bfloat16";
   options.per_tensor = per_tensor_;
   if (!corrupted_.empty()) options.corrupted.share = to_number("--corrupted", corrupted_);
   if (!corrupted_factor_.empty())

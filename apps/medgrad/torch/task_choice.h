@@ -33,8 +33,8 @@ class RunChoice {
 
  private:
   std::string epochs_, steps_, accumulate_,
-      schedule_ = "constant", warmup_, tau_schedule_ = "constant", factor_, decay_every_,
-      corrupted_, corrupted_factor_, checkpoint_every_ = "100", log_every_ = "10";
+      state_ = "float", schedule_ = "constant", warmup_, tau_schedule_ = "constant", factor_,
+      decay_every_, corrupted_, corrupted_factor_, checkpoint_every_ = "100", log_every_ = "10";
   bool per_tensor_ = false;
 };
 

@@ -101,6 +101,12 @@ std::optional<language::TeamOptions> WorkersChoice::read(std::size_t world) cons
   if (!f_.empty()) texts.f = count("--f", f_, 0, kMostWorkers);
   if (!byzantine_.empty()) texts.byzantine = count("--byzantine", byzantine_, 0, kMostWorkers);
   if (!events_.empty()) texts.events = comma_list("--events", events_);
+  try {
+    if (!attack_.empty()) (void)medgrad::make_attack(attack_);
+  } catch (const Error& error) {
+    if (error.subject().empty()) throw;
+    throw error.at("--attack " + attack_);
+  }
   language::TeamOptions options;
   try {
     options = language::team_options(texts);

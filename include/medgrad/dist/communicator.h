@@ -1,8 +1,8 @@
 // What n workers need to talk to each other: one thin interface, and what may go wrong behind it.
 //
 // Engines: threads of one process (make_threads, for simulations and tests), c10d process groups of
-// libtorch (medgrad/torch/process_group.h; Gloo), MPI (src/mpi). Each of them brings an
-// all-to-all; whatever else is needed is made of it. All ranks make the same calls in the same
+// libtorch (medgrad/torch/process_group.h; Gloo), MPI (src/mpi). Each of them brings an exchange
+// between all; whatever else is needed is made of it. All ranks make the same calls in the same
 // order, as with any of those engines.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "medgrad/error.h"
+#include "medgrad/large_vector.h"
 
 #pragma GCC visibility push(default)
 namespace medgrad::dist {
@@ -65,6 +66,11 @@ struct Traffic {
   std::uint64_t sent = 0, received = 0;
 };
 
+// For each rank what it is sent, or where what comes from it is put. Lengths are known on both
+// sides. What is sent may overlap: to all the same, for example.
+using Outgoing = std::span<const std::span<const std::byte>>;
+using Incoming = std::span<const std::span<std::byte>>;
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -76,8 +82,10 @@ class Communicator {
   // "gloo", for messages.
   [[nodiscard]] virtual std::string engine() const = 0;
 
-  // Sends send_sizes[r] bytes of `send` to each rank r, the first ones to rank 0, and receives
-  // receive_sizes[r] from it, in the same order. Returns at once.
+  // Returns at once. The spans themselves are needed until then only.
+  [[nodiscard]] Transfer start_exchange(Outgoing send, Incoming receive);
+  // The same where all of it lies together: the first send_sizes[0] bytes of `send` are for rank 0,
+  // and the first receive_sizes[0] of `receive` for what comes from there.
   [[nodiscard]] Transfer start_all_to_all(std::span<const std::byte> send,
                                           std::span<const std::size_t> send_sizes,
                                           std::span<std::byte> receive,
@@ -88,6 +96,10 @@ class Communicator {
   void all_reduce(std::span<float> sum);
   void barrier();
 
+  // Memory in large pages that stays from call to call, which spares the system giving it anew each
+  // time: at least so many bytes, aligned to 64; what was there may be lost.
+  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+
   // How long any exchange may take before it counts as lost; 0 is for ever.
   void set_deadline(std::chrono::milliseconds deadline) { deadline_ = deadline; }
   [[nodiscard]] std::chrono::milliseconds deadline() const { return deadline_; }
@@ -96,16 +108,35 @@ class Communicator {
 
  protected:
   Communicator(int rank, int size) : rank_(rank), size_(size) {}
+  // What this rank sends to itself; may be where it is to be already.
+  void take_own(Outgoing send, Incoming receive) const;
 
  private:
-  [[nodiscard]] virtual std::unique_ptr<Transfer::Pending> exchange(
-      std::span<const std::byte> send, std::span<const std::size_t> send_sizes,
-      std::span<std::byte> receive, std::span<const std::size_t> receive_sizes) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Transfer::Pending> exchange(Outgoing send,
+                                                                    Incoming receive) = 0;
   virtual void sum(std::span<float> values) = 0;
 
   int rank_, size_;
   std::chrono::milliseconds deadline_{0};
   Traffic traffic_;
+  struct Free {
+    void operator()(std::byte* memory) const noexcept { free_large(memory); }
+  };
+  std::unique_ptr<std::byte, Free> scratch_;
+  std::size_t scratch_bytes_ = 0;
+};
+
+// For engines that exchange what lies together, rank by rank, and nothing else: all the rest is
+// copied.
+class Packing : public Communicator {
+ protected:
+  using Communicator::Communicator;
+
+ private:
+  [[nodiscard]] virtual std::unique_ptr<Transfer::Pending> all_to_all(
+      std::span<const std::byte> send, std::span<const std::size_t> send_sizes,
+      std::span<std::byte> receive, std::span<const std::size_t> receive_sizes) = 0;
+  [[nodiscard]] std::unique_ptr<Transfer::Pending> exchange(Outgoing send, Incoming receive) final;
 };
 
 // n ranks, one for each of n threads. When one of them is destroyed, the others lose it.

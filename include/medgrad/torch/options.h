@@ -30,6 +30,13 @@ enum class BadGradient : std::uint8_t {
   raise,   // an Error that names the parameter; m and w stay as they were
 };
 
+// What m is kept in.
+enum class State : std::uint8_t {
+  full,      // float, double where the parameter is
+  bfloat16,  // half of a float, rounded at random (medgrad/bfloat16.h): for dense float parameters
+             // on the CPU
+};
+
 // What every optimiser's groups have.
 struct GroupSettings {
   static constexpr About about{"group", "", "what every optimiser's groups have"};
@@ -109,6 +116,7 @@ class OnlineOptions {
   virtual ~OnlineOptions() = default;
   [[nodiscard]] virtual OnlineMethod online() const = 0;
   [[nodiscard]] virtual Start start() const { return Start::warm; }
+  [[nodiscard]] virtual State state() const { return State::full; }
 };
 
 // m <- online estimator(g), w <- w - lr m. The default is VClip.
@@ -123,6 +131,10 @@ class MedianSGDOptions : public ChainedOptions<MedianSGDOptions>, public OnlineO
   // m is carried from step to step (warm), or taken as 0 before every step (cold).
   [[nodiscard]] Start start() const override { return start_; }
   MedianSGDOptions& start(Start value) { return set(start_, value); }
+  // m in bfloat16 takes half the memory. Its random bits are those of the step, of the parameter's
+  // place and of nothing else: a step has the same bits on any number of threads.
+  [[nodiscard]] State state() const override { return state_; }
+  MedianSGDOptions& state(State value) { return set(state_, value); }
 
   [[nodiscard]] OnlineMethod online() const override { return method_; }
   [[nodiscard]] double tau() const override;
@@ -133,6 +145,7 @@ class MedianSGDOptions : public ChainedOptions<MedianSGDOptions>, public OnlineO
  private:
   OnlineMethod method_;
   Start start_ = Start::warm;
+  State state_ = State::full;
 };
 
 // m <- beta m + (1 - beta) min(1, c/|g|) g, w <- w - lr m (paper, eqn. clipped-sgdm).

@@ -10,6 +10,8 @@ from ._settings import COMMON, PARAMETERS, Number, Params, Settings, online_of
 
 
 _KEPT = ("params", "param_names", "skipped", "size", "global_size")  # what is in a group beside its options
+# Options of torch's own optimisers that nobody puts into a group for another purpose.
+_TORCHS = ("momentum", "dampening", "nesterov", "betas", "amsgrad")
 
 
 class TrackingOptimizer(torch.optim.Optimizer):
@@ -26,7 +28,22 @@ class TrackingOptimizer(torch.optim.Optimizer):
         """The online estimator, and Adam's step along it or None."""
         raise NotImplementedError
 
-    # What schedulers and users keep in a group beside the options is theirs; what the constructor got is not.
+    _OWN = ("params", "lr", *COMMON)  # names of options
+    _TAKES = PARAMETERS  # of methods
+
+    def _check_names(self, group):
+        """What schedulers and users keep in a group beside the options is theirs, but not what was likely meant as an option."""
+        mine, foreign = {*self._OWN, *self._TAKES, *_KEPT}, {*MedianAdam._OWN, *PARAMETERS, *_TORCHS}
+        for name in group:
+            if not isinstance(name, str) or name in mine:
+                continue
+            given = name in self.defaults  # to the constructor: the registry says what is wrong with those
+            near = _core.near_match(name, sorted({*self._OWN, *(() if given else self._TAKES)}))
+            if near is not None:
+                raise ValueError(f"{name} is not an option of {type(self).__name__}. Did you mean {near}?")
+            if name in foreign and not given:
+                raise ValueError(f"{name} is not an option of {type(self).__name__}, and a group of parameters has it; leave it out.")
+
     def _parameters(self, group):
         return {name: value for name, value in group.items() if name not in self._OWN and value is not None and
                 (name in self.defaults or name in PARAMETERS)}
@@ -37,6 +54,7 @@ class TrackingOptimizer(torch.optim.Optimizer):
             key += (object(),)
         if k < len(self._settings) and self._settings[k].key == key:
             return self._settings[k]
+        self._check_names(group)
         return Settings(key, group, *self._methods(group))
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
@@ -190,6 +208,9 @@ class ClippedSGD(TrackingOptimizer):
                  bad_gradient: str = "robust") -> None:
         super().__init__(params, {"lr": lr, "beta": beta, "clip": clip, "weight_decay": weight_decay, "decoupled": decoupled,
                                   "maximize": maximize, "scope": scope, "bad_gradient": bad_gradient})
+
+    _OWN = ("params", "lr", "beta", "clip", *COMMON)
+    _TAKES = ()
 
     def _methods(self, group):
         return online_of("clipped-mean", {"beta": group["beta"], "clip": group["clip"]}), None

@@ -45,6 +45,10 @@ def probe(model: torch.nn.Module, loss: Callable[[torch.nn.Module, Any], torch.T
     the model: a model with dropout draws it anew in each, and its noise is part of the errors. Gradients of the model are
     overwritten and left None. A ValueError for fewer than two batches, and where a gradient is not finite.
     """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model is {type(model).__name__}; it must be a torch.nn.Module.")
+    if not callable(loss):
+        raise TypeError(f"loss is {loss!r}; it must be a function of the model and a batch.")
     parameters = [w for w in model.parameters() if w.requires_grad]
     if not parameters:
         raise ValueError("the model has no parameters that require gradients.")

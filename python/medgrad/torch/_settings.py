@@ -22,6 +22,8 @@ PARAMETERS = {parameter["name"].replace("-", "_") for method in _core.methods()[
 def rate(group):
     """The learning rate; a tensor on a device stays there."""
     lr = group["lr"]
+    if isinstance(lr, str):  # schedulers reckon with it
+        raise TypeError(f"lr is {lr!r}; it must be a number.")
     return lr if isinstance(lr, torch.Tensor) and lr.device.type != "cpu" else real("lr", lr)
 
 

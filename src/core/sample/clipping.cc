@@ -25,7 +25,7 @@ double factor_for(double clip, const Scaled& length) {
 // The mixing matrix of x_i <- o + factor_i (x_i - o).
 Mixing shortened(const Points& points, std::span<const double> factors) {
   const std::size_t n = points.size(), all = points.all();
-  Mixing m(n * all);
+  Mixing m(n * all, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     m[i * all + i] = factors[i];
     m[i * all + n] = 1 - factors[i];

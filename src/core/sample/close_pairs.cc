@@ -124,15 +124,22 @@ void measure_close_pairs(const Input<T>& input, Gram& gram) {
   for (std::size_t p = 0; p < alike.size(); ++p)
     if (equal[p]) gram.same[alike[p].first] = alike[p].second;
 
-  std::vector<Scaled> squares(points * points);
-  for (std::size_t i = 0; i < points; ++i)
-    for (std::size_t k = 0; k < i; ++k)
-      squares[i * points + k] = squares[k * points + i] = gram.square(i, k);
+  MatrixOf<Scaled> squares(points * points);
+  for (std::size_t i = 0; i < points; ++i) {
+    if (gram.exponents.empty()) {
+      const double *const g = gram.row(i), own = g[i];
+      for (std::size_t k = 0; k < points; ++k)
+        squares[i * points + k] = {std::max(0.0, own + gram.row(k)[k] - 2 * g[k]), 0};
+    } else {
+      for (std::size_t k = 0; k < points; ++k) squares[i * points + k] = gram.square(i, k);
+    }
+  }
   gram.squares = std::move(squares);
   std::erase_if(close, [&](const Pair& pair) {
     return gram.same[pair.first] != pair.first || gram.same[pair.second] != pair.second;
   });
   data.measure(close, gram);
+  if (alike.empty()) return;
   for (std::size_t i = 0; i < points; ++i)
     for (std::size_t k = 0; k < points; ++k)
       gram.squares[i * points + k] = gram.squares[gram.same[i] * points + gram.same[k]];

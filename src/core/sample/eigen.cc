@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/sample/lanczos.h"
+#include "core/sample/refine.h"
 #include "core/sample/tridiagonal.h"
 
 namespace medgrad::estimators {
@@ -93,9 +94,12 @@ bool has_eigenvalue_from(double bound, std::size_t n, std::span<const double> a)
 
 EigenPair largest_eigenpair(std::size_t n, std::span<const double> a, ThreadPool* pool) {
   if (n == 0) return {};
-  // Reducing takes 4/3 n^3 operations, Lanczos' method n^2 for each of about a hundred steps.
-  constexpr std::size_t kManyRows = 64;
+  // Reducing takes 4/3 n^3 operations, the others n^2 for each of about a hundred steps.
+  constexpr std::size_t kManyRows = 32, kVeryMany = 64;
   if (n > kManyRows) {
+    if (std::optional<EigenPair> pair = refined_eigenpair(n, a, pool)) return *std::move(pair);
+  }
+  if (n > kVeryMany) {
     if (std::optional<EigenPair> pair = lanczos_eigenpair(n, a, pool)) return *std::move(pair);
   }
   int exponent = 0;

@@ -6,6 +6,7 @@
 #include "core/sample/distinct.h"
 #include "core/sample/eigen.h"
 #include "core/sample/plan.h"
+#include "core/sample/symmetric.h"
 #include "kernels/matrix.h"
 
 namespace medgrad::estimators {
@@ -16,10 +17,11 @@ namespace {
 //
 // With p = c / sum c the covariance is Y'Y for Y of rows sqrt(p_i) (x_i - mu)', so that its
 // eigenvalues other than 0 are those of YY', a matrix of inner products. Its eigenvector u gives
-// (x_i - mu) . v = sum_k <x_i - mu, x_k - mu> sqrt(p_k) u_k / sqrt(lambda).
+// (x_i - mu) . v = sum_k <x_i - mu, x_k - mu> sqrt(p_k) u_k / sqrt(lambda), which is sqrt(lambda /
+// p_i) u_i.
 class Filter {
  public:
-  Filter(std::vector<double> squares, std::size_t n, const Distinct& places, ThreadPool* pool)
+  Filter(Matrix squares, std::size_t n, const Distinct& places, ThreadPool* pool)
       : m_(places.first.size()),
         squares_(std::move(squares)),
         c_(m_, 1.0),
@@ -54,12 +56,14 @@ class Filter {
     for (const std::size_t i : chosen)
       for (const std::size_t k : chosen) *to++ = squares_[i * n + k];
   }
+  void leave_those_without_weight();
 
   std::size_t m_;
-  std::vector<double> squares_;  // m x m; the distances
+  Matrix squares_;  // m x m; the distances
   std::vector<double> c_, count_;
   std::vector<std::size_t> place_;
-  std::vector<double> root_, mean_, scaled_;
+  std::vector<double> root_, mean_;
+  Matrix scaled_;  // its lower triangle
   double all_ = 0;
   EigenPair widest_;
   ThreadPool* pool_;
@@ -74,31 +78,41 @@ double Filter::find_widest() {
     share[i] = count_[i] * c_[i] / whole;
     root_[i] = std::sqrt(share[i]);
   }
-  kernels::add_lines(squares_.data(), m_, m_, m_, share.data(), mean_.data());
+  SymmetricMatrix<double>(m_, squares_.data(), pool_).multiply(share.data(), mean_.data());
   all_ = std::inner_product(share.begin(), share.end(), mean_.begin(), 0.0);
-  kernels::scale_centred(squares_.data(), m_, mean_.data(), all_, root_.data(), scaled_.data());
+  constexpr std::size_t kBand = 128;
+  for_each(pool_, (m_ + kBand - 1) / kBand, [&](std::size_t band) {
+    kernels::scale_centred(squares_.data(), m_, band * kBand, std::min((band + 1) * kBand, m_),
+                           mean_.data(), all_, root_.data(), scaled_.data());
+  });
   widest_ = largest_eigenpair(m_, std::span(scaled_).first(m_ * m_), pool_);
   return widest_.value = std::max(0.0, widest_.value);
 }
 
 bool Filter::cut() {
-  std::vector<double> pull(m_), tau(m_);
-  for (std::size_t k = 0; k < m_; ++k) pull[k] = root_[k] * widest_.vector[k];
+  // lambda u_i is that entry of YY' u, which has all its digits where little weight is left.
+  std::vector<double> product(m_), tau(m_);
+  SymmetricMatrix<double>(m_, scaled_.data(), pool_)
+      .multiply(widest_.vector.data(), product.data());
   double most = 0;
-  std::vector<double> products(m_);
-  kernels::add_centred(squares_.data(), m_, mean_.data(), all_, pull.data(), products.data());
   for (std::size_t i = 0; i < m_ && widest_.value > 0; ++i) {
-    const double along = products[i] / std::sqrt(widest_.value);
+    if (!(c_[i] > 0)) continue;
+    const double along = product[i] / root_[i] / std::sqrt(widest_.value);
     tau[i] = along * along;
     most = std::max(most, tau[i]);
   }
   if (!(most > 0)) return false;
+  for (std::size_t i = 0; i < m_; ++i) c_[i] *= 1 - tau[i] / most;
+  leave_those_without_weight();
+  return true;
+}
+
+// Their rows and columns are zeros: they are taken out when they are worth the trouble.
+void Filter::leave_those_without_weight() {
   std::vector<std::size_t> active;
-  for (std::size_t i = 0; i < m_; ++i) {
-    c_[i] *= 1 - tau[i] / most;
+  for (std::size_t i = 0; i < m_; ++i)
     if (c_[i] > 0) active.push_back(i);
-  }
-  if (active.size() == m_) return true;
+  if (active.size() > m_ - m_ / 8) return;
   keep(m_, active);
   m_ = active.size();
   for (std::size_t i = 0; i < m_; ++i) {
@@ -108,14 +122,13 @@ bool Filter::cut() {
   }
   c_.resize(m_);
   count_.resize(m_);
-  return true;
 }
 
 }  // namespace
 
 Plan plan(const Caf& rule, const Points& points) {
   const std::size_t n = points.size();
-  std::vector<double> squares = points.squared_distances();
+  Matrix squares = points.squared_distances();
   const Distinct places = distinct_rows(squares, n, n);
   const std::size_t count = places.first.size();
   Filter filter(std::move(squares), n, places, points.pool());

@@ -6,6 +6,7 @@
 
 #include "core/sample/close_pairs.h"
 #include "kernels/gram.h"
+#include "kernels/matrix.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -50,13 +51,18 @@ Gram add_up(std::size_t points, bool origin, const GramRuns& runs, std::span<con
   gram.points = points;
   gram.origin = origin;
   gram.g.resize(points * points);
-  for (std::size_t i = 0; i < points; ++i) {
-    for (std::size_t k = 0; k <= i; ++k) {
-      double sum = 0;
-      for (std::size_t run = 0; run < runs.count; ++run)
-        sum += sums[run * pairs + pair_index(i, k)];
-      gram.g[i * points + k] = gram.g[k * points + i] = sum;
-    }
+  const std::vector<double> ones(runs.count, 1.0);
+  Matrix all(pairs);
+  kernels::add_lines(sums.data(), runs.count, pairs, pairs, ones.data(), all.data());
+  // The upper triangle a few columns at a time, as a line of the cache has them.
+  constexpr std::size_t kColumns = 8;
+  for (std::size_t begin = 0; begin < points; begin += kColumns) {
+    const std::size_t end = std::min(begin + kColumns, points);
+    for (std::size_t i = begin; i < end; ++i)
+      std::copy_n(&all[pair_index(i, 0)], i + 1, &gram.g[i * points]);
+    for (std::size_t k = 0; k < end; ++k)
+      for (std::size_t i = std::max(begin, k); i < end; ++i)
+        gram.g[k * points + i] = gram.g[i * points + k];
   }
   // A point at m has no size: it gets the smallest one, which it does not spoil.
   int least = std::numeric_limits<int>::max();
@@ -75,7 +81,7 @@ template <Real T>
 Gram gram_of(const Input<T>& input, bool origin) {
   const std::size_t points = input.n + (origin ? 1 : 0);
   const GramRuns runs(points, input.whole());
-  std::vector<double> sums(runs.count * pair_index(points, 0));
+  Matrix sums(runs.count * pair_index(points, 0));
   Count seen = sum_runs(input, runs, origin, static_cast<const T*>(nullptr), {}, sums.data());
   Gram gram = add_up(points, origin, runs, sums, {});
   bool safe = true;

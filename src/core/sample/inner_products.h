@@ -6,14 +6,15 @@
 
 #include "core/sample/gram.h"
 #include "core/sample/input.h"
+#include "core/sample/matrix.h"
 #include "core/sample/norms.h"
 
 namespace medgrad::estimators {
 
 // A length or its square that may be outside the range of doubles: value 2^exponent.
 struct Scaled {
-  double value = 0;
-  int exponent = 0;
+  double value;
+  int exponent;
 };
 
 // The inner products of points y_i = x_i - m around the componentwise median m of the rows, as
@@ -30,9 +31,9 @@ struct Scaled {
 struct Gram {
   std::size_t points = 0;
   bool origin = false;
-  std::vector<double> g;
+  Matrix g;
   std::vector<int> exponents;
-  std::vector<Scaled> squares;    // points x points; empty where g is enough
+  MatrixOf<Scaled> squares;       // points x points; empty where g is enough
   std::vector<std::size_t> same;  // empty: no two points are known to be equal
   Count seen;
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/sample/symmetric.h"
 #include "core/sample/tridiagonal.h"
 #include "kernels/matrix.h"
 #include "medgrad/rng.h"
@@ -33,54 +34,17 @@ std::vector<double> start(std::size_t n) {
   return x;
 }
 
-// Products of a symmetric matrix with vectors, which read half of it. Rows are cut by their number
-// alone into bands of about as many entries each; their sums are added in order.
-class SymmetricMatrix {
- public:
-  SymmetricMatrix(std::size_t n, std::span<const double> a, ThreadPool* pool)
-      : n_(n), a_(a.data()), pool_(pool), bands_(n < kManyRows ? 1 : kBands), sums_(bands_ * n) {}
-
-  void multiply(const double* x, double* out) {
-    for_each(pool_, bands_, [&](std::size_t band) {
-      double* const sum = sums_.data() + band * n_;
-      std::fill_n(sum, end(band), 0.0);
-      kernels::add_symmetric_lines(a_, n_, band == 0 ? 0 : end(band - 1), end(band), x, sum);
-    });
-    std::copy_n(sums_.data() + (bands_ - 1) * n_, n_, out);  // the last one has all columns
-    for (std::size_t band = 0; band + 1 < bands_; ++band) {
-      const double* const sum = sums_.data() + band * n_;
-      for (std::size_t i = 0; i < end(band); ++i) out[i] += sum[i];
-    }
-  }
-
- private:
-  static constexpr std::size_t kManyRows = 200, kBands = 4;
-  // The triangle above row n sqrt(k / bands) is k / bands of all.
-  [[nodiscard]] std::size_t end(std::size_t band) const {
-    if (band + 1 == bands_) return n_;
-    const double share = static_cast<double>(band + 1) / static_cast<double>(bands_);
-    return static_cast<std::size_t>(static_cast<double>(n_) * std::sqrt(share)) / 4 * 4;
-  }
-
-  std::size_t n_;
-  const double* a_;
-  ThreadPool* pool_;
-  std::size_t bands_;
-  std::vector<double> sums_;
-};
-
 }  // namespace
 
 std::optional<EigenPair> lanczos_eigenpair(std::size_t n, std::span<const double> a,
                                            ThreadPool* pool) {
-  double largest = 0;  // no entry of a matrix without negative eigenvalues is larger
-  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(a[i * n + i]));
+  const double largest = largest_entry(n, a.data());
   if (largest == 0) return std::nullopt;
   const int exponent = std::ilogb(largest);
   const double unit = std::ldexp(1.0, -exponent);  // in which squares are safe
 
   std::vector<double> basis = start(n), w(n), projection;
-  SymmetricMatrix matrix(n, a, pool);
+  SymmetricMatrix<double> matrix(n, a.data(), pool);
   Tridiagonal t;
   double beside = 0;
   const std::size_t most = std::min(n, kMostSteps);

@@ -29,7 +29,8 @@ std::vector<std::size_t> smallest(std::span<const double> values, std::size_t co
 // to it; and the count-th smallest of every row, all at once.
 struct Near {
   std::size_t n;
-  std::vector<double> squares, bound;
+  Matrix squares;
+  std::vector<double> bound;
 
   Near(const Points& points, std::size_t count)
       : n(points.size()), squares(points.squared_distances()), bound(n) {
@@ -116,7 +117,7 @@ Plan plan(const MultiKrum& rule, const Points& points) {
 Plan plan(const Monna& rule, const Points& points) {
   const std::size_t n = points.size();
   std::vector<double> squares(n);
-  const std::vector<double> all = points.squared_distances();
+  const Matrix all = points.squared_distances();
   std::copy_n(&all[rule.pivot * n], n, squares.begin());
   squares[rule.pivot] = -1;
   return mean_of(points, smallest(squares, n - rule.f));
@@ -132,7 +133,7 @@ Plan plan(const Mean&, const Points& points) {
 Mixing mixing(const Nnm& part, const Points& points, std::uint64_t) {
   const std::size_t n = points.size(), kept = n - part.f;
   const Near near(points, kept);
-  Mixing m(n * points.all());
+  Mixing m(n * points.all(), 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     near.visit(i, kept,
                [&](std::size_t k) { m[i * points.all() + k] = 1 / static_cast<double>(kept); });
@@ -148,7 +149,7 @@ Mixing mixing(const Bucketing& part, const Points& points, std::uint64_t round) 
   for (std::size_t i = 0; i < n; ++i)
     keys[i] = {words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32, i};
   std::sort(keys.begin(), keys.end());
-  Mixing m(buckets * points.all());
+  Mixing m(buckets * points.all(), 0.0);
   for (std::size_t b = 0; b < buckets; ++b) {
     const std::size_t begin = b * part.bucket, end = std::min(n, begin + part.bucket);
     for (std::size_t k = begin; k < end; ++k)

@@ -19,13 +19,14 @@
 
 #include "core/sample/inner_products.h"
 #include "core/sample/input.h"
+#include "core/sample/matrix.h"
 #include "medgrad/sample.h"
 
 namespace medgrad::estimators {
 
 // Adds up coefficients of points that are equal: those of the first one are then of all. `same` as
 // in Gram, one for each column of w, or empty.
-void merge_columns(std::vector<double>& w, std::span<const std::size_t> same);
+void merge_columns(Matrix& w, std::span<const std::size_t> same);
 
 // n points that are affine combinations of the rows and the origin, and their inner products.
 // At first they are the rows themselves, around their componentwise median.
@@ -45,7 +46,7 @@ class Points {
   [[nodiscard]] Scaled distance(std::size_t i, std::size_t k) const;
   // All |y_i - y_k|^2, size() x size(), in one unit: the size of half of the points. Beyond 2^490
   // units distances hardly grow, but keep their order.
-  [[nodiscard]] std::vector<double> squared_distances() const;
+  [[nodiscard]] Matrix squared_distances() const;
   // |y_i| in one unit, in the same way: distances to the componentwise median.
   [[nodiscard]] std::vector<double> lengths() const;
 
@@ -64,10 +65,10 @@ class Points {
   [[nodiscard]] bool keeps_lengths(double share) const;
 
   // The points as combinations of the rows: all() x rows(). Only of points that are mixed.
-  [[nodiscard]] const std::vector<double>& mixture() const { return mixture_; }
+  [[nodiscard]] const Matrix& mixture() const { return mixture_; }
   // The inner products of the rows, rows() x rows(), once the points are mixed. Empty where there
   // were none, or squares of rows are out of range.
-  [[nodiscard]] const std::vector<double>& row_products() const { return row_products_; }
+  [[nodiscard]] const Matrix& row_products() const { return row_products_; }
   // Which rows are equal, as in Gram.
   [[nodiscard]] const std::vector<std::size_t>& row_same() const { return row_same_; }
 
@@ -82,7 +83,7 @@ class Points {
  private:
   [[nodiscard]] int unit() const;
   [[nodiscard]] bool keeps_distance(std::size_t i, std::size_t k, double share) const;
-  void multiply_out(std::vector<double> w, Gram& gram);
+  void multiply_out(Matrix w, Gram& gram);
 
   ThreadPool* pool_;
   Gram gram_;         // of the points; exponents are those of the points
@@ -91,9 +92,8 @@ class Points {
   std::vector<int> own_;  // exponents of the rows
   std::vector<std::size_t> row_same_;
   std::vector<double> reach_;
-  std::vector<double>
-      mixture_;  // all() x rows_, in units of the exponents of both; empty: identity
-  std::vector<double> row_products_;
+  Matrix mixture_;  // all() x rows_, in units of the exponents of both; empty: identity
+  Matrix row_products_;
 };
 
 // How good a minimiser is that was found from inner products alone.
@@ -153,7 +153,7 @@ template <Real T>
 // ---- Pre-aggregators: from points to a mixing matrix --------------------------------------------
 
 // n x points.all(), n being rows_after(points.size()). `round` is for those that are random.
-using Mixing = std::vector<double>;
+using Mixing = Matrix;
 [[nodiscard]] Mixing mixing(const Nnm& part, const Points& points, std::uint64_t round);
 [[nodiscard]] Mixing mixing(const Bucketing& part, const Points& points, std::uint64_t round);
 [[nodiscard]] Mixing mixing(const Clip& part, const Points& points, std::uint64_t round);

@@ -5,7 +5,7 @@
 
 #include "core/sample/distinct.h"
 #include "core/sample/plan.h"
-#include "kernels/matrix.h"
+#include "core/sample/product.h"
 #include "kernels/select.h"
 
 namespace medgrad::estimators {
@@ -27,31 +27,6 @@ double in_units(Scaled square, int unit) {
   return 0x1p980 * (1 + beyond / 8192);
 }
 
-// c = a b for row-major matrices of n x m and m x p. Sums run in the order of m.
-void multiply(const double* a, const double* b, std::size_t n, std::size_t m, std::size_t p,
-              double* c, ThreadPool* pool) {
-  const auto zeros = static_cast<std::size_t>(std::count(a, a + n * m, 0.0));
-  constexpr std::size_t kSparse = 8;
-  if (n * m - zeros > n * m / kSparse) {
-    constexpr std::size_t kBand = 64;  // rows that are worth copying b for
-    return for_each(pool, (n + kBand - 1) / kBand, [&](std::size_t band) {
-      const std::size_t begin = band * kBand, rows = std::min(kBand, n - begin);
-      std::vector<double> room(kernels::multiply_room(m));
-      kernels::multiply(a + begin * m, b, rows, m, p, c + begin * p, room.data());
-    });
-  }
-  std::fill_n(c, n * p, 0.0);
-  for (std::size_t i = 0; i < n; ++i) {
-    double* const to = c + i * p;
-    for (std::size_t k = 0; k < m; ++k) {
-      const double factor = a[i * m + k];
-      if (factor == 0) continue;
-      const double* const from = b + k * p;
-      for (std::size_t j = 0; j < p; ++j) to[j] += factor * from[j];
-    }
-  }
-}
-
 // Is it the identity of the first n of `all` points?
 bool changes_nothing(std::span<const double> m, std::size_t n, std::size_t all) {
   if (m.size() != n * all) return false;
@@ -63,7 +38,7 @@ bool changes_nothing(std::span<const double> m, std::size_t n, std::size_t all) 
 
 // Subtracts from all rows the median of each column of the first n: what most of them have in
 // common is then gone.
-void subtract_middle(std::vector<double>& w, std::size_t n, std::size_t columns) {
+void subtract_middle(Matrix& w, std::size_t n, std::size_t columns) {
   std::vector<const double*> rows(n);
   for (std::size_t i = 0; i < n; ++i) rows[i] = &w[i * columns];
   std::vector<double> middle(columns), room(kernels::select_room<double>(n));
@@ -75,7 +50,7 @@ void subtract_middle(std::vector<double>& w, std::size_t n, std::size_t columns)
 
 }  // namespace
 
-void merge_columns(std::vector<double>& w, std::span<const std::size_t> same) {
+void merge_columns(Matrix& w, std::span<const std::size_t> same) {
   const std::size_t columns = same.size();
   for (std::size_t i = 0; columns > 0 && i < w.size(); i += columns) {
     for (std::size_t k = 0; k < columns; ++k) {
@@ -115,30 +90,33 @@ int Points::unit() const {
   return exponents[middle < zeros ? 0 : middle - zeros];
 }
 
-std::vector<double> Points::squared_distances() const {
+Matrix Points::squared_distances() const {
   const std::size_t n = size();
   const int one = unit();
-  std::vector<double> squares(n * n);
-  if (gram_.exponents.empty() && gram_.squares.empty()) {
-    // in_units changes nothing, unless they are very large
-    std::vector<double> own(n);
-    for (std::size_t i = 0; i < n; ++i) own[i] = gram_.row(i)[i];
-    double most = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double* const g = gram_.row(i);
-      double* const to = &squares[i * n];
-      for (std::size_t k = 0; k < n; ++k) {
-        const double square = own[i] + own[k] - 2 * g[k];
-        to[k] = square > 0 ? square : 0.0;
-        most = std::max(most, to[k]);
-      }
-      to[i] = 0;
+  Matrix squares(n * n);
+  std::vector<double> own(n);
+  for (std::size_t i = 0; i < n; ++i) own[i] = gram_.row(i)[i];
+  // No square is larger than four times the largest of these, and in_units changes nothing, unless
+  // they are very large.
+  const bool plain = gram_.exponents.empty() && gram_.squares.empty() && n > 0 &&
+                     *std::max_element(own.begin(), own.end()) < 0x1p977;
+  for (std::size_t i = 0; i < n && plain; ++i) {
+    const double* const g = gram_.row(i);
+    double* const to = &squares[i * n];
+    for (std::size_t k = 0; k < n; ++k) {
+      const double square = own[i] + own[k] - 2 * g[k];
+      to[k] = square > 0 ? square : 0.0;
     }
-    if (most < 0x1p980) return squares;
+    to[i] = 0;
   }
+  if (plain) return squares;
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k)
-      squares[i * n + k] = squares[k * n + i] = in_units(gram_.square(i, k), one);
+    squares[i * n + i] = 0;
+    for (std::size_t k = 0; k < i; ++k) {
+      const Scaled square = gram_.square(i, k);
+      const bool as_it_is = square.exponent == 0 && one == 0 && square.value < 0x1p980;
+      squares[i * n + k] = squares[k * n + i] = as_it_is ? square.value : in_units(square, one);
+    }
   }
   return squares;
 }
@@ -162,6 +140,22 @@ bool Points::keeps_distance(std::size_t i, std::size_t k, double share) const {
 }
 
 bool Points::keeps_distances(double share) const {
+  if (!gram_.squares.empty()) return true;
+  if (gram_.exponents.empty()) {  // nearly always: row by row, and only rows that fail pair by pair
+    std::vector<double> own(size());
+    for (std::size_t i = 0; i < size(); ++i) own[i] = gram_.row(i)[i];
+    for (std::size_t i = 0; i < size(); ++i) {
+      const double* const g = gram_.row(i);
+      std::size_t lost = 0;
+      for (std::size_t k = 0; k < i; ++k) {
+        const double far = reach_[i] + reach_[k];
+        lost += own[i] + own[k] - 2 * g[k] < share * far * far ? 1 : 0;
+      }
+      for (std::size_t k = 0; k < i && lost > 0; ++k)
+        if (!keeps_distance(i, k, share)) return false;
+    }
+    return true;
+  }
   for (std::size_t i = 0; i < size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
       if (!keeps_distance(i, k, share)) return false;
@@ -176,21 +170,20 @@ bool Points::keeps_lengths(double share) const {
 
 // The inner products of the combinations in the rows of w, a matrix of gram.points x all(), which
 // are in the units of gram.
-void Points::multiply_out(std::vector<double> w, Gram& gram) {
+void Points::multiply_out(Matrix w, Gram& gram) {
   const std::size_t old = all(), now = gram.points;
   // Points that are equal are one, and points made in the same way are the same, as they often are
   // among neighbours.
   merge_columns(w, gram_.same);
   const Distinct points = distinct_rows(w, now, old);
   const std::size_t few = points.first.size();
-  std::vector<double> own(few * old), half(few * old), transposed(old * few), inner(few * few),
-      reach(now);
+  Matrix own(few * old), inner(few * few);
+  std::vector<double> reach(few);
   for (std::size_t i = 0; i < few; ++i) {
     std::copy_n(&w[points.first[i] * old], old, &own[i * old]);
-    for (std::size_t k = 0; k < old; ++k) transposed[k * few + i] = own[i * old + k];
+    for (std::size_t k = 0; k < old; ++k) reach[i] += std::abs(own[i * old + k]) * reach_[k];
   }
-  multiply(own.data(), gram_.g.data(), few, old, old, half.data(), pool_);
-  multiply(half.data(), transposed.data(), few, old, few, inner.data(), pool_);
+  multiply_both_sides(own.data(), gram_.g.data(), few, old, inner.data(), pool_);
   gram.g.resize(now * now);
   gram.same.resize(now);
   for (std::size_t i = 0; i < now; ++i) {
@@ -201,15 +194,15 @@ void Points::multiply_out(std::vector<double> w, Gram& gram) {
       const std::size_t q = points.of[k];
       gram.g[i * now + k] = (inner[p * few + q] + inner[q * few + p]) / 2;
     }
-    for (std::size_t k = 0; k < old; ++k) reach[i] += std::abs(w[i * old + k]) * reach_[k];
   }
-  reach_ = std::move(reach);
+  reach_.resize(now);
+  for (std::size_t i = 0; i < now; ++i) reach_[i] = reach[points.of[i]];
 }
 
 void Points::mix(std::size_t n, std::span<const double> m, bool products) {
   const std::size_t old = all(), now = n + (gram_.origin ? 1 : 0);
-  std::vector<double> w(m.begin(), m.end());
-  w.resize(now * old);
+  Matrix w(m.begin(), m.end());
+  w.resize(now * old, 0.0);
   if (gram_.origin) w[now * old - 1] = 1;
   std::vector<int> exponents;
   if (!gram_.exponents.empty()) {  // in units of the longest that a point is made of
@@ -225,7 +218,7 @@ void Points::mix(std::size_t n, std::span<const double> m, bool products) {
         w[i * old + k] = std::ldexp(w[i * old + k], gram_.exponents[k] - most);
     }
   }
-  std::vector<double> mixture(now * rows_);
+  Matrix mixture(now * rows_);
   if (mixture_.empty()) {
     mixture = w;
   } else {

@@ -166,9 +166,10 @@ struct Located {
 template <Real T>
 Located solve_rows(const Input<T>& input, const T* centre, double mu, double tolerance,
                    int max_iterations) {
-  constexpr std::size_t kManyRows = 64;
+  // Fewer columns than that are fewer coordinates, and the matrix is not worth making.
+  constexpr std::size_t kManyRows = 24, kMostRows = 1024, kFewColumns = 4;
   Located at;
-  if (by_gram(input) && input.n > kManyRows) {
+  if (input.n > kManyRows && input.n <= kMostRows && input.n < kFewColumns * input.whole()) {
     Measured m = measure_by_gram<T>(input, centre, mu);
     const bool cut = std::any_of(m.e.cut.begin(), m.e.cut.end(), [](int c) { return c > 0; });
     if (m.scales.empty() && !cut && std::abs(m.e.exponent) < 400) {
@@ -177,7 +178,7 @@ Located solve_rows(const Input<T>& input, const T* centre, double mu, double tol
                                            gap_to_stop_at(tolerance), input.pool});
       if (solution) return {std::move(m.e), *solution};
     }
-    at.e = embed_measured(input, std::move(m), mu);
+    at.e = by_gram(input) ? embed_measured(input, std::move(m), mu) : embed<T>(input, centre, mu);
   } else {
     at.e = embed<T>(input, centre, mu);
   }

@@ -16,15 +16,15 @@
 #include "core/sample/estimators.h"
 #include "core/sample/near_line.h"
 #include "core/sample/plan.h"
+#include "core/sample/product.h"
 #include "core/sample/weber.h"
 #include "core/sample/weber_gram.h"
 #include "kernels/gram.h"
-#include "kernels/matrix.h"
 
 namespace medgrad::estimators {
 namespace {
 
-constexpr std::size_t kManyPoints = 64;  // as in spatial.cc
+constexpr std::size_t kManyPoints = 24;  // as in spatial.cc
 
 // Points that lie in different places, and how many there are in each.
 struct Places {
@@ -33,8 +33,8 @@ struct Places {
 };
 Places places_of(const Points& points) {
   const std::size_t n = points.size(), rows = points.rows();
-  std::vector<double> w(points.mixture().begin(),
-                        points.mixture().begin() + static_cast<std::ptrdiff_t>(n * rows));
+  Matrix w(points.mixture().begin(),
+           points.mixture().begin() + static_cast<std::ptrdiff_t>(n * rows));
   merge_columns(w, points.row_same());
   Distinct kinds = distinct_rows(w, n, rows);
   Places places{std::move(kinds.first), {}};
@@ -69,16 +69,13 @@ std::optional<GramMatrix> products_of(const Points& points, const Places& places
   constexpr double kLeft = 1e-6;
   const std::size_t rows = points.rows(), count = places.first.size();
   const std::vector<double> middle = middle_mixture(points, places);
-  std::vector<double> w(count * rows), half(count * rows), turned(rows * count),
-      inner(count * count), room(kernels::multiply_room(rows));
+  Matrix w(count * rows), inner(count * count);
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t k = 0; k < rows; ++k)
-      turned[k * count + i] = w[i * rows + k] =
-          points.mixture()[places.first[i] * rows + k] - middle[k];
+      w[i * rows + k] = points.mixture()[places.first[i] * rows + k] - middle[k];
   }
-  kernels::multiply(w.data(), points.row_products().data(), count, rows, rows, half.data(),
-                    room.data());
-  kernels::multiply(half.data(), turned.data(), count, rows, count, inner.data(), room.data());
+  multiply_both_sides(w.data(), points.row_products().data(), count, rows, inner.data(),
+                      points.pool());
   GramMatrix gram;
   gram.g.resize(kernels::pair_index(count, 0));
   for (std::size_t i = 0; i < count; ++i) {

@@ -143,7 +143,7 @@ struct Spread {
 template <class Measure>
 Plan best_subset(const Points& points, std::size_t f) {
   const std::size_t n = points.size(), size = n - f;
-  const std::vector<double> squares = points.squared_distances();
+  const Matrix squares = points.squared_distances();
   const Measure measure{squares, n};
   double limit = std::numeric_limits<double>::infinity();
   visit_neighbourhoods(squares, n, size, [&](std::span<const std::size_t> chosen) {

@@ -22,7 +22,7 @@ std::size_t count_from(const Tridiagonal& t, double x) {
 
 // The largest eigenvalue of T by bisection: as many halvings as a double has digits, whatever the
 // matrix.
-double largest_of(const Tridiagonal& t) {
+double largest_of(const Tridiagonal& t, double share) {
   const std::size_t n = t.diagonal.size();
   double low = -std::numeric_limits<double>::infinity(), high = low;
   for (std::size_t i = 0; i < n; ++i) {
@@ -33,7 +33,7 @@ double largest_of(const Tridiagonal& t) {
   }
   for (;;) {
     const double middle = low + (high - low) / 2;
-    if (!(middle > low && middle < high)) return low;
+    if (!(middle > low && middle < high) || high - low <= share * high) return low;
     (count_from(t, middle) > 0 ? low : high) = middle;
   }
 }

@@ -11,7 +11,8 @@ struct Tridiagonal {
 };
 
 [[nodiscard]] std::size_t count_from(const Tridiagonal& t, double x);  // eigenvalues >= x
-[[nodiscard]] double largest_of(const Tridiagonal& t);
+// To rounding, or to a share of it.
+[[nodiscard]] double largest_of(const Tridiagonal& t, double share = 0);
 // An eigenvector of length 1 for an eigenvalue.
 [[nodiscard]] std::vector<double> vector_of(const Tridiagonal& t, double value);
 

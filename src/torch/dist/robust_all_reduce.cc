@@ -134,27 +134,21 @@ class RobustAllReduce::Body {
   template <class T>
   void broadcast(int from, Flat<T>& flat) {
     const auto n = static_cast<std::size_t>(group_->size());
-    const std::size_t bytes = flat.mine.size() * sizeof(T);
     if (from < 0 || from >= group_->size())
       throw Error(fmt::format("There is no worker {}.", from));
-    std::vector<T> copies;
-    std::vector<std::size_t> sent(n), received(n);
+    if (flat.mine.empty()) return;
+    std::vector<std::span<const std::byte>> sent(n);
+    std::vector<std::span<std::byte>> received(n);
     if (group_->rank() == from) {
       std::size_t at = 0;
       for (const Tensor& p : parameters_) {
         Flat<T>::copy_in(p, flat.mine.data() + at);
         at += static_cast<std::size_t>(p.numel());
       }
-      for (std::size_t r = 0; r < n; ++r)
-        copies.insert(copies.end(), flat.mine.begin(), flat.mine.end());
-      sent.assign(n, bytes);
+      sent.assign(n, std::as_bytes(std::span<const T>(flat.mine)));
     }
-    received[static_cast<std::size_t>(from)] = bytes;
-    if (bytes == 0) return;
-    group_
-        ->start_all_to_all(std::as_bytes(std::span<const T>(copies)), sent,
-                           std::as_writable_bytes(std::span<T>(flat.result)), received)
-        .wait();
+    received[static_cast<std::size_t>(from)] = std::as_writable_bytes(std::span<T>(flat.result));
+    group_->start_exchange(sent, received).wait();
     const ::torch::NoGradGuard no_grad;
     std::size_t at = 0;
     for (const Tensor& p : parameters_) {

@@ -113,28 +113,29 @@ SavedGroup group_of(const Json& json, const GroupOptions& options) {
   return saved;
 }
 
-ParameterState parameter_of(const Json& json, const TensorsByName& tensors, const Slot& place) {
+ParameterState parameter_of(const Json& json, const TensorsByName& tensors, const Slot& place,
+                            State type) {
   ParameterState state;
   state.steps = static_cast<std::int64_t>(count_of(json, "steps"));
   state.sizes = get_sizes(json);
   const auto find = [&](const char* what) {
     return tensors.find(tensor_name(place.group, place.index, what));
   };
-  const auto read = [&](const char* what, Tensor& to) {
+  const auto read = [&](const char* what, Tensor& to, State kept) {
     const Tensor saved = find(what);
     if (!saved.defined()) return;
     if (saved.sizes() != place.w.sizes())
       throw Error("a saved parameter has a different shape from the parameter here.");
-    to = zeros_for(place.w);
+    to = zeros_for(place.w, kept);
     if (saved.scalar_type() != to.scalar_type())
       throw Error("a saved parameter has a different type from the parameter here.");
     to.copy_(saved);
   };
-  read("m", state.m);
+  read("m", state.m, type);
   if (!state.m.defined())
     throw Error(fmt::format("the saved optimiser is incomplete: '{}' is missing.",
                             tensor_name(place.group, place.index, "m")));
-  read("v", state.v);
+  read("v", state.v, State::full);
   // Of n workers; the method's line says how many.
   if (const Tensor saved = find("workers"); saved.defined()) {
     if (saved.dim() != 2 || saved.size(1) != place.w.numel() || !saved.is_floating_point())
@@ -244,8 +245,10 @@ void Engine::restore(const SavedState& state, ParamGroups& groups) {
         place.w = params[i];
         place.group = k;
         place.index = i;
-        saved.back().states.push_back(entry.is_null() ? ParameterState{}
-                                                      : parameter_of(entry, tensors, place));
+        saved.back().states.push_back(
+            entry.is_null()
+                ? ParameterState{}
+                : parameter_of(entry, tensors, place, state_type(options_of(groups[k]))));
       }
     }
   });

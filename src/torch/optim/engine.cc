@@ -91,8 +91,15 @@ const OnlineOptions& online_of(const Unit& unit) {
 
 }  // namespace
 
-Tensor zeros_for(const Tensor& w) {
-  const auto type = w.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+State state_type(const GroupOptions& options) {
+  const auto* online = dynamic_cast<const OnlineOptions*>(&options);
+  return online == nullptr ? State::full : online->state();
+}
+
+Tensor zeros_for(const Tensor& w, State state) {
+  const auto type = state == State::bfloat16         ? at::kBFloat16
+                    : w.scalar_type() == at::kDouble ? at::kDouble
+                                                     : at::kFloat;
   if (!is_dense_cpu(w) || w.numel() == 0) return at::zeros_like(w, w.options().dtype(type));
   const std::size_t bytes = static_cast<std::size_t>(w.numel()) * c10::elementSize(type);
   Tensor zeros = at::from_blob(allocate_large(bytes), w.sizes(), w.strides(), free_large,
@@ -100,16 +107,18 @@ Tensor zeros_for(const Tensor& w) {
   return zeros.zero_();
 }
 
-bool is_fusable(const Unit& unit, bool with_v) {
+bool is_fusable(const Unit& unit, bool with_v, State state) {
   if (unit.slots.empty()) return false;
+  const bool narrow = state == State::bfloat16;
   const auto type = unit.slots.front().w.scalar_type();
-  if (type != at::kFloat && type != at::kDouble) return false;
+  if (type != at::kFloat && (type != at::kDouble || narrow)) return false;
   return std::ranges::all_of(unit.slots, [&](const Slot& slot) {
-    const auto alike = [&](const Tensor& x) {
-      return x.scalar_type() == type && is_dense_cpu(x) && same_layout(x, slot.w);
+    const auto alike = [&](const Tensor& x, at::ScalarType kind) {
+      return x.scalar_type() == kind && is_dense_cpu(x) && same_layout(x, slot.w);
     };
-    return is_dense_cpu(slot.w) && slot.w.scalar_type() == type && alike(slot.g) &&
-           alike(slot.state->m) && (!with_v || alike(slot.state->v));
+    return is_dense_cpu(slot.w) && slot.w.scalar_type() == type && alike(slot.g, type) &&
+           alike(slot.state->m, narrow ? at::kBFloat16 : type) &&
+           (!with_v || alike(slot.state->v, type));
   });
 }
 
@@ -121,12 +130,12 @@ const GroupOptions& Engine::options_of(const ::torch::optim::OptimizerParamGroup
   return *options;
 }
 
-ParameterState& Engine::state_of(const Tensor& w) {
-  ParameterState& state = states_[key_of(w)];
-  if (!state.m.defined()) state.m = zeros_for(w);
-  if (state.m.sizes() != w.sizes())
+ParameterState& Engine::state_of(const Tensor& w, State state) {
+  ParameterState& kept = states_[key_of(w)];
+  if (!kept.m.defined()) kept.m = zeros_for(w, state);
+  if (kept.m.sizes() != w.sizes())
     throw Error("a parameter has changed its shape since the last step.");
-  return state;
+  return kept;
 }
 
 const ParameterState* Engine::find(const Tensor& w) const {
@@ -231,7 +240,7 @@ void Engine::step(const ParamGroups& groups) {
   for (Unit& unit : all) {
     const bool with_v = adaptive_of(*unit.options).has_value();
     for (Slot& slot : unit.slots) {
-      slot.state = &state_of(slot.w);
+      slot.state = &state_of(slot.w, state_type(*unit.options));
       if (with_v && !slot.state->v.defined()) slot.state->v = zeros_for(slot.w);
     }
     step(unit);
@@ -249,12 +258,40 @@ std::vector<double>& Engine::sizes_of(const Unit& unit, std::size_t n) {
   return sizes;
 }
 
+// Units round with different random bits: those of all parameters, of a group, of one.
+StepInfo Engine::narrow_step(const OnlineMethod& method, const StepOptions& options,
+                             const Unit& unit, double& size) {
+  medgrad::validate<float>(method);
+  std::vector<NarrowBlock> blocks;
+  blocks.reserve(unit.slots.size());
+  for (const Slot& slot : unit.slots) {
+    auto* const m = reinterpret_cast<BFloat16*>(slot.state->m.data_ptr<at::BFloat16>());
+    blocks.push_back({{m, static_cast<std::size_t>(slot.w.numel())},
+                      span_of<const float>(slot.g),
+                      span_of<float>(slot.w),
+                      slot.eta,
+                      slot.shrink,
+                      slot.decay});
+  }
+  const Slot& first = unit.slots.front();
+  const std::uint64_t which = unit.scope == Scope::global  ? 0
+                              : unit.scope == Scope::group ? first.group + 1
+                                                           : (first.group << 32) + first.index + 1;
+  return medgrad::narrow_step(method, blocks, {which, steps}, options, workspace32_, &size);
+}
+
 void Engine::step(const Unit& unit) {
   const OnlineOptions& online = online_of(unit);
   const std::optional<AdaptiveGradient> adaptive = adaptive_of(*unit.options);
   const BadGradient bad = unit.options->settings().bad_gradient;
   const StepOptions options{online.start(), policy_of(bad), pool()};
-  const bool fused = is_fusable(unit, adaptive.has_value());
+  const bool narrow = online.state() == State::bfloat16;
+  const bool fused = is_fusable(unit, adaptive.has_value(), online.state());
+  if (narrow && !fused)
+    throw Error(fmt::format(
+        "m is kept in bfloat16 for dense float parameters on the CPU alone; {} has others, or a "
+        "state in another type.",
+        name_of(unit)));
   const bool doubles = unit.slots.front().w.scalar_type() == at::kDouble;
   const OnlineMethod method = online.online();
   const bool keeps_w = adaptive.has_value(), cuts = adaptive && adaptive->cuts();
@@ -262,7 +299,8 @@ void Engine::step(const Unit& unit) {
   ScopeReport& report = reports.emplace_back();
   report.what = name_of(unit);
   try {
-    report.info = cuts && !fused    ? aten_cut_step(*adaptive, options.non_finite, unit)
+    report.info = narrow            ? narrow_step(method, options, unit, size)
+                  : cuts && !fused  ? aten_cut_step(*adaptive, options.non_finite, unit)
                   : cuts && doubles ? fused_cut_step<double>(*adaptive, options, unit)
                   : cuts            ? fused_cut_step<float>(*adaptive, options, unit)
                   : !fused

@@ -68,7 +68,8 @@ class Engine {
   [[nodiscard]] static const GroupOptions& options_of(
       const ::torch::optim::OptimizerParamGroup& group);
 
-  ParameterState& state_of(const Tensor& w);  // created, with m = 0, where there is none
+  // Created, with m = 0, where there is none.
+  ParameterState& state_of(const Tensor& w, State state = State::full);
   [[nodiscard]] const ParameterState* find(const Tensor& w) const;
   [[nodiscard]] std::string name_of(const Slot& slot) const;
   [[nodiscard]] std::string name_of(const Unit& unit) const;
@@ -88,6 +89,8 @@ class Engine {
 
  private:
   void step(const Unit& unit);
+  StepInfo narrow_step(const OnlineMethod& method, const StepOptions& options, const Unit& unit,
+                       double& size);
   // S of tau = auto, one number for each estimator of the unit: n workers, or the one.
   std::vector<double>& sizes_of(const Unit& unit, std::size_t n = 1);
   // Workers follow the columns [from, from + d), and these become their vectors.
@@ -112,7 +115,7 @@ class Engine {
 
 // Whether the fused kernels can have all of its tensors: dense, on the CPU, of the same type, with
 // g and m laid out as w is.
-[[nodiscard]] bool is_fusable(const Unit& unit, bool with_v);
+[[nodiscard]] bool is_fusable(const Unit& unit, bool with_v, State state = State::full);
 
 // The online step of a unit by ATen operations; `keeps_w` leaves w alone (it is still part of g
 // where it decays), `size` is the S of tau = auto. Throws NonFiniteInput as step() does.
@@ -127,6 +130,9 @@ void aten_adaptive_step(const AdaptiveGradient& method, const Unit& unit);
                                      const Unit& unit);
 
 // Zeros of a shape and layout like w, in the type that m is kept in, in large pages where it pays.
-[[nodiscard]] Tensor zeros_for(const Tensor& w);
+[[nodiscard]] Tensor zeros_for(const Tensor& w, State state = State::full);
+
+// What m of a group is kept in.
+[[nodiscard]] State state_type(const GroupOptions& options);
 
 }  // namespace medgrad::libtorch

@@ -43,7 +43,8 @@ std::uint64_t TrackingOptimizer::skipped() const { return engine_->skipped; }
 
 Tensor TrackingOptimizer::estimate(const Tensor& parameter) const {
   const ParameterState* const state = engine_->find(parameter);
-  return state == nullptr ? Tensor() : state->m;
+  if (state == nullptr) return {};
+  return state->m.scalar_type() == at::kBFloat16 ? state->m.to(at::kFloat) : state->m;
 }
 
 void TrackingOptimizer::name_parameters(const ::torch::nn::Module& module) {

@@ -27,7 +27,8 @@ void GroupOptions::validate() const { check_fields(settings_); }
 double MedianSGDOptions::tau() const { return tau_of(method_); }
 void MedianSGDOptions::set_tau(double value) { medgrad::set_tau(method_, value); }
 std::string MedianSGDOptions::method_line() const {
-  return fmt::format("{}{}", state_line(method_), start_ == Start::cold ? " cold" : " warm");
+  return fmt::format("{}{}{}", state_line(method_), start_ == Start::cold ? " cold" : " warm",
+                     state_ == State::bfloat16 ? " bfloat16" : "");
 }
 void MedianSGDOptions::validate() const {
   GroupOptions::validate();

@@ -67,10 +67,11 @@ const paperLink = (text) => element('a', { href: report.paper_url, title: `${rep
 function figureNode(figure, experiment) {
   figure.experiment = experiment;
   figure.node = element('figure', { id: `${experiment.id}-${figure.id}` },
+    figure.title ? element('h3', {}, figure.title) : null,
     legendBar(figure, experiment),
     element('div', { class: 'panels' }, figure.panels.map((panel) => panelNode(panel, figure, experiment))),
     element('p', { class: 'nothing muted', hidden: true }, 'Everything in this figure is hidden; the legend above brings it back.'),
-    element('figcaption', {}, figure.title ? element('b', {}, `${figure.title}.`) : null, figure.caption ? ` ${figure.caption}` : '',
+    element('figcaption', {}, figure.caption ?? '',
       element('span', { class: 'statistics' }, statisticsOfFigure(figure)),
       figure.paper ? element('span', { class: 'paper' }, ' In the paper: ', paperLink(figure.paper), '.') : null));
   arrange(figure);

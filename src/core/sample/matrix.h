@@ -1,0 +1,45 @@
+// Room for matrices as large as there are pairs of rows.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace medgrad::estimators {
+
+// By operator new, aligned to a cache line; from a few megabytes on in large pages, as those of 4
+// KiB would take longer to come by than most of what is done with a matrix once.
+[[nodiscard]] void* allocate_matrix(std::size_t bytes);
+void free_matrix(void* memory, std::size_t bytes) noexcept;
+
+// Entries have no value before they are given one.
+template <class T>
+struct MatrixAllocator {
+  static_assert(std::is_trivial_v<T>);
+  using value_type = T;
+
+  MatrixAllocator() = default;
+  template <class U>
+  MatrixAllocator(const MatrixAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] T* allocate(std::size_t n) {
+    if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(allocate_matrix(n * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t n) noexcept { free_matrix(memory, n * sizeof(T)); }
+  template <class U>
+  void construct(U*) noexcept {}
+  template <class U, class... A>
+  void construct(U* at, A&&... arguments) {
+    ::new (static_cast<void*>(at)) U(std::forward<A>(arguments)...);
+  }
+  friend bool operator==(const MatrixAllocator&, const MatrixAllocator&) { return true; }
+};
+
+template <class T>
+using MatrixOf = std::vector<T, MatrixAllocator<T>>;
+using Matrix = MatrixOf<double>;
+
+}  // namespace medgrad::estimators
