@@ -108,8 +108,9 @@ class Interruptions(ExperimentsTest):
             self.skipTest("this machine is done before it writes anything down")
         self.assertFalse(os.path.exists(os.path.join(self.out, "toy-long")))
         header, tasks = read_journal(journal)
-        self.assertLess(len(tasks), 11 * self.SEEDS)
-        # What stands in the journal counts: another number there is another number in the results.
+        # Half of it, as a late signal may find all of them done. What stands in the journal counts: another number there is
+        # another number in the results.
+        tasks = dict(sorted(tasks.items())[:(len(tasks) + 1) // 2])
         task = max(tasks)
         tasks[task] = (123.5, *tasks[task][1:])
         with open(journal, "wb") as file:
