@@ -56,17 +56,14 @@ lab::Panel panel_of(const lab::Results& results) {
                    .x = {.label = "share of bad steps"},
                    .y = {.label = "training loss"}};
   for (const auto& [method, key] : lab::methods_of(results, kLoss)) {
-    // What was given a parameter has a colour of its own.
-    const bool again =
-        std::ranges::find(panel.series, key, &lab::Series::key) != panel.series.end();
-    lab::Series series{.name = method, .key = again ? method : key};
+    lab::Series series{.name = method, .key = key};
     for (const double share : lab::values_on(results, "share")) {
       const Best best = best_at(results, method, share);
       if (best.group == nullptr) continue;
       lab::add_point(series, share, best.group->last());
       if (best.group->last().diverged > 0) series.diverged.push_back(share);
     }
-    panel.series.push_back(std::move(series));
+    lab::add_method(panel, std::move(series));
   }
   return panel;
 }

@@ -107,8 +107,9 @@ lab::Figure figure_of(const lab::Results& results, const std::vector<std::string
     panel.y.log = name.ends_with("ppl");
     for (const lab::Group& group : results.groups) {
       if (group.metric != name) continue;
-      panel.series.push_back(lab::over_steps(group));
-      mark_diverged(panel.series.back(), group);
+      lab::Series series = lab::over_steps(group);
+      mark_diverged(series, group);
+      lab::add_method(panel, std::move(series));
     }
     // A diverged run would count as the best of them.
     if (more_is_better(name))
@@ -266,7 +267,7 @@ lab::Panel add_rates(lab::Results& results, const std::vector<FinishedRun>& runs
     if (!diverged.empty())
       results.notes.push_back(fmt::format("{} diverged at learning rate {}{}.", series.name,
                                           diverged, share ? ", " + panel.title : ""));
-    panel.series.push_back(std::move(series));
+    lab::add_method(panel, std::move(series));
   }
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const lab::Series& series : panel.series) {

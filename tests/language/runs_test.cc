@@ -226,6 +226,18 @@ TEST(RunResults, ClaimsNeedTheirMethods) {
   EXPECT_EQ(judged(*questions, {made("sgd-m", 1, 0, 5.2)}), (Holds{unknown, unknown, unknown}));
 }
 
+// One method with two parameters: two entries in the legend, and two colours.
+TEST(RunResults, ParametersHaveColoursOfTheirOwn) {
+  const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small});
+  const lab::Results results =
+      results_of(*task, "mine", {made("vclip", 1, 0, 5), made("vclip:tau=auto", 1, 0, 4)});
+  const std::vector<lab::Series>& curves = results.figures.front().panels.front().series;
+  ASSERT_EQ(curves.size(), 2U);
+  EXPECT_EQ(curves[0].key, "vclip");
+  EXPECT_EQ(curves[1].key, curves[1].name);
+  EXPECT_NE(curves[1].key, curves[0].key);
+}
+
 // One seed of five that trains well does not make up for four that diverged.
 TEST(RunResults, ADivergedSeedIsInfinite) {
   const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small});

@@ -1,5 +1,6 @@
 // Real processes that talk over Gloo: children of the test, forked before libtorch has started any
-// thread, with the store in the parent.
+// thread, which meet in the parent. (Not at c10d's TCPStore: a child that is stopped in the middle
+// of a question would hold up all of it.)
 #pragma once
 
 #include <signal.h>
@@ -10,11 +11,11 @@
 #include <functional>
 #include <string>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <vector>
 
 #include "medgrad/dist/communicator.h"
 #include "medgrad/torch/process_group.h"
+#include "torch/dist/meeting_point.h"
 
 namespace medgrad::processes_test {
 
@@ -29,6 +30,16 @@ struct Child {
 // What happens in the parent while children run. They can wait for each other at the store.
 using Meanwhile = std::function<void(const std::vector<Child>&, c10d::Store&)>;
 
+// All that is written until the other end is closed.
+inline std::string read_all(int from) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = read(from, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  close(from);
+  return text;
+}
+
 // What each of n children returned from body(store, rank); of one that threw the sentence, of one
 // that was killed "killed", and of one that ended by another signal "signal N".
 inline std::vector<std::string> in_processes(
@@ -37,49 +48,42 @@ inline std::vector<std::string> in_processes(
   std::vector<Child> children;
   std::vector<int> tell;
   for (int rank = 0; rank < n; ++rank) {
-    int port_pipe[2], said_pipe[2];
-    if (pipe(port_pipe) != 0 || pipe(said_pipe) != 0) return {};
+    int address_pipe[2], said_pipe[2];
+    if (pipe(address_pipe) != 0 || pipe(said_pipe) != 0) return {};
     const pid_t child = fork();
     if (child == 0) {
-      std::uint16_t port = 0;
-      std::string said = "no port";
-      if (read(port_pipe[0], &port, sizeof port) == sizeof port) {
-        try {
-          c10d::TCPStoreOptions options;
-          options.port = port;
-          options.timeout = 120s;
-          said = body(c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options), rank);
-        } catch (const std::exception& error) {
-          said = error.what();
-        }
+      for (const int to : tell) close(to);  // of those before it
+      close(address_pipe[1]);
+      std::string said;
+      try {
+        said = body(libtorch::visit(read_all(address_pipe[0]), "", 120s), rank);
+      } catch (const std::exception& error) {
+        said = error.what();
       }
       const auto written = write(said_pipe[1], said.data(), said.size());
       _exit(written == static_cast<ssize_t>(said.size()) ? 0 : 1);
     }
-    close(port_pipe[0]);
+    close(address_pipe[0]);
     close(said_pipe[1]);
-    tell.push_back(port_pipe[1]);
+    tell.push_back(address_pipe[1]);
     children.push_back({child, said_pipe[0]});
   }
-  c10d::TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  options.waitWorkers = false;
-  options.timeout = 120s;
-  c10d::TCPStore store("127.0.0.1", options);
-  const std::uint16_t port = store.getPort();
+  const libtorch::MeetingPoint point("", 0, "");
   for (const int to : tell) {
-    (void)!write(to, &port, sizeof port);
+    (void)!write(to, point.address().data(), point.address().size());
     close(to);
   }
-  if (meanwhile) meanwhile(children, store);
+  if (meanwhile) {
+    try {
+      meanwhile(children, *libtorch::visit(point.address(), "", 120s));
+    } catch (const std::exception&) {  // none of them is left behind
+      for (const Child& child : children) kill(child.process, SIGKILL);
+      throw;
+    }
+  }
   std::vector<std::string> said;
   for (const Child& child : children) {
-    std::string text;
-    char buffer[4096];
-    for (ssize_t got; (got = read(child.said, buffer, sizeof buffer)) > 0;)
-      text.append(buffer, static_cast<std::size_t>(got));
-    close(child.said);
+    std::string text = read_all(child.said);
     int status = 0;
     waitpid(child.process, &status, 0);
     if (WIFSIGNALED(status))

@@ -77,6 +77,14 @@ Series over_steps(const Group& group) {
   return series;
 }
 
+void add_method(Panel& panel, Series series) {
+  if (std::ranges::any_of(panel.series, [&](const Series& other) {
+        return other.key == series.key && other.name != series.name;
+      }))
+    series.key = series.name;
+  panel.series.push_back(std::move(series));
+}
+
 Series over_axis(const Results& results, std::string_view method, std::string_view metric,
                  std::string_view axis, Where where) {
   Series series;

@@ -39,6 +39,9 @@ using Where = std::initializer_list<std::pair<std::string_view, double>>;
 void add_point(Series& series, double x, const Stats& stats);
 // A metric over the steps.
 [[nodiscard]] Series over_steps(const Group& group);
+// Adds a method's series. What has the key of another method there, as VClip with another tau has,
+// gets its name as key, and so a colour of its own.
+void add_method(Panel& panel, Series series);
 // A metric without steps over an axis of the grid.
 [[nodiscard]] Series over_axis(const Results& results, std::string_view method,
                                std::string_view metric, std::string_view axis, Where where = {});
