@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/short_step.h"
 #include "medgrad/thread_pool.h"
 
 namespace medgrad {
@@ -24,14 +25,20 @@ RadialStep scale_far(double radius, const ScaledNorm& norm) {
 
 template <Real T>
 ScaledNorm scaled_norm(std::span<const T> x) {
+  // A cold run never looks at m; it is given g's address only to be some address.
+  const auto run_of = [&](std::size_t begin, std::size_t end) {
+    T* const unused = const_cast<T*>(x.data() + begin);
+    return kernels::Run<T>{unused, unused, nullptr, end - begin};
+  };
+  if (x.size() <= kernels::kShort) {
+    const kernels::Seen seen = kernels::measure_short(run_of(0, x.size()), {.cold = true});
+    if (seen.ordinary) return {std::sqrt(seen.squares), 1};
+  }
   const Chunks chunks = chunks_for(x.size());
   kernels::Squares squares{};
   for (std::size_t c = 0; c < chunks.count; ++c) {
     kernels::Tally tally;
-    // A cold run never looks at m; it is given g's address only to be some address.
-    T* const unused = const_cast<T*>(x.data() + chunks.begin(c));
-    kernels::measure(kernels::Run<T>{unused, unused, nullptr, chunks.end(c) - chunks.begin(c)},
-                     {.cold = true}, tally);
+    kernels::measure(run_of(chunks.begin(c), chunks.end(c)), {.cold = true}, tally);
     squares += tally.increment.sum();
   }
   return squares.norm();
