@@ -1,6 +1,7 @@
 #include "kernels/gram.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/simd.h"
@@ -41,17 +42,18 @@ void CentredTile(const T* const* rows, std::size_t n, std::size_t count, const T
   }
 }
 
-// Inner products of row x with K rows from y on. Eight at once: as many independent sums as keep
-// two units busy that take four cycles, and x is loaded once for eight products.
+// Inner products of row x with K rows from y on, of the first `used` columns. Eight at once: as many
+// independent sums as keep two units busy that take four cycles, and x is loaded once for eight
+// products.
 template <std::size_t K>
 void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std::size_t width,
-                 double* HWY_RESTRICT lanes) {
+                 std::size_t used, double* HWY_RESTRICT lanes) {
   const hn::CappedTag<double, kLanes> d;
   const std::size_t N = hn::Lanes(d);
   for (std::size_t part = 0; part < kLanes; part += N) {
     hn::Vec<decltype(d)> sum[K];
     for (std::size_t k = 0; k < K; ++k) sum[k] = hn::LoadU(d, lanes + k * kLanes + part);
-    for (std::size_t j = part; j < width; j += kLanes) {
+    for (std::size_t j = part; j < used; j += kLanes) {
       const auto a = hn::LoadU(d, x + j);
       for (std::size_t k = 0; k < K; ++k)
         sum[k] = MulAdd(d, a, hn::LoadU(d, y + k * width + j), sum[k]);
@@ -64,18 +66,18 @@ void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std
 // more than once.
 constexpr std::size_t kBlockRows = 4, kBlockColumns = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
-// Inner products of kBlockRows rows from x on with kBlockColumns from y on, lanes [part, part + N),
-// added to those from sums[i] on, kLanes apart for the next column, or instead of them (kZero).
+// Inner products of kBlockRows rows from x on with kBlockColumns from y on, of the first `used`
+// columns, lanes [part, part + N), added to those from sums[i] on, kLanes apart for the next column, or instead of them (kZero).
 // Indices are constants, so that sums stay in registers.
 template <bool kZero, class D, std::size_t... S, std::size_t... I, std::size_t... K>
 HWY_INLINE void BlockProducts(D d, const double* HWY_RESTRICT x, const double* HWY_RESTRICT y,
-                              std::size_t width, double* HWY_RESTRICT const* sums,
-                              std::index_sequence<S...>, std::index_sequence<I...>,
-                              std::index_sequence<K...>) {
+                              std::size_t width, std::size_t used,
+                              double* HWY_RESTRICT const* sums, std::index_sequence<S...>,
+                              std::index_sequence<I...>, std::index_sequence<K...>) {
   using V = hn::Vec<D>;
   constexpr std::size_t C = sizeof...(K);
   V s[sizeof...(S)] = {(kZero ? hn::Zero(d) : hn::LoadU(d, sums[S / C] + S % C * kLanes))...};
-  for (std::size_t j = 0; j < width; j += kLanes) {
+  for (std::size_t j = 0; j < used; j += kLanes) {
     const V a[] = {hn::LoadU(d, x + I * width + j)...};
     const V b[] = {hn::LoadU(d, y + K * width + j)...};
     ((s[S] = MulAdd(d, a[S / C], b[S % C], s[S])), ...);
@@ -85,25 +87,26 @@ HWY_INLINE void BlockProducts(D d, const double* HWY_RESTRICT x, const double* H
 
 // All lanes of that block; sums[i] is where those of its i-th row are.
 template <bool kZero>
-HWY_INLINE void BlockLanes(const double* x, const double* y, std::size_t width,
+HWY_INLINE void BlockLanes(const double* x, const double* y, std::size_t width, std::size_t used,
                            double* const (&sums)[kBlockRows]) {
   const hn::CappedTag<double, kLanes> d;
   for (std::size_t part = 0; part < kLanes; part += hn::Lanes(d)) {
     double* at[kBlockRows];
     for (std::size_t i = 0; i < kBlockRows; ++i) at[i] = sums[i] + part;
-    BlockProducts<kZero>(
-        d, x + part, y + part, width, at, std::make_index_sequence<kBlockRows * kBlockColumns>(),
-        std::make_index_sequence<kBlockRows>(), std::make_index_sequence<kBlockColumns>());
+    BlockProducts<kZero>(d, x + part, y + part, width, used, at,
+                         std::make_index_sequence<kBlockRows * kBlockColumns>(),
+                         std::make_index_sequence<kBlockRows>(),
+                         std::make_index_sequence<kBlockColumns>());
   }
 }
 
 // The block of rows i … and k … of the sums, which are all below the diagonal.
-void AddBlock(const double* tile, std::size_t width, std::size_t row, std::size_t column,
-              double* lanes) {
+void AddBlock(const double* tile, std::size_t width, std::size_t used, std::size_t row,
+              std::size_t column, double* lanes) {
   double* sums[kBlockRows];
   for (std::size_t i = 0; i < kBlockRows; ++i)
     sums[i] = lanes + pair_index(row + i, column) * kLanes;
-  BlockLanes<false>(tile + row * width, tile + column * width, width, sums);
+  BlockLanes<false>(tile + row * width, tile + column * width, width, used, sums);
 }
 
 // Pairs (i, k), k <= i, of a few rows in the order of pair_index.
@@ -114,51 +117,126 @@ constexpr std::size_t PairRow(std::size_t pair) {
 }
 constexpr std::size_t PairColumn(std::size_t pair) { return pair - pair_index(PairRow(pair), 0); }
 
-// Inner products of kBlockRows rows from x on among themselves, lanes [part, part + N); sums[i] is
-// where those of the i-th row are.
-template <class D, std::size_t... S, std::size_t... I>
-HWY_INLINE void TriangleProducts(D d, const double* HWY_RESTRICT x, std::size_t width,
+// Rows as they come: centred on the way.
+template <class T>
+struct Centred {
+  const T* const* rows;
+  const T* centre;
+  template <class D>
+  HWY_INLINE hn::Vec<D> Load(D d, std::size_t i, std::size_t j) const {
+    return hn::Sub(LoadAsDouble(d, rows[i] + j), LoadAsDouble(d, centre + j));
+  }
+};
+// Rows that are in the tile.
+struct Stored {
+  const double* tile;
+  std::size_t width;
+  template <class D>
+  HWY_INLINE hn::Vec<D> Load(D d, std::size_t i, std::size_t j) const {
+    return hn::LoadU(d, tile + i * width + j);
+  }
+};
+
+// Inner products of kRows rows among themselves over columns [begin, end), in the lanes from `part`
+// on, of as many vectors as fill V; sums[i] is where those of the i-th row are. With `kStore` the
+// rows go into the tile.
+template <std::size_t kRows, bool kStore, class Rows, std::size_t... S, std::size_t... V>
+HWY_INLINE void TriangleProducts(Rows from, std::size_t begin, std::size_t end, std::size_t part,
+                                 std::size_t width, double* HWY_RESTRICT tile,
                                  double* HWY_RESTRICT const* sums, std::index_sequence<S...>,
-                                 std::index_sequence<I...>) {
-  using V = hn::Vec<D>;
-  V s[sizeof...(S)] = {hn::LoadU(d, sums[PairRow(S)] + PairColumn(S) * kLanes)...};
-  for (std::size_t j = 0; j < width; j += kLanes) {
-    const V a[] = {hn::LoadU(d, x + I * width + j)...};
-    ((s[S] = MulAdd(d, a[PairRow(S)], a[PairColumn(S)], s[S])), ...);
-  }
-  (hn::StoreU(s[S], d, sums[PairRow(S)] + PairColumn(S) * kLanes), ...);
-}
-
-// The rows from `row` on among themselves.
-void AddTriangle(const double* tile, std::size_t width, std::size_t row, double* lanes) {
+                                 std::index_sequence<V...>) {
   const hn::CappedTag<double, kLanes> d;
-  for (std::size_t part = 0; part < kLanes; part += hn::Lanes(d)) {
-    double* at[kBlockRows];
-    for (std::size_t i = 0; i < kBlockRows; ++i)
-      at[i] = lanes + pair_index(row + i, row) * kLanes + part;
-    TriangleProducts(d, tile + row * width + part, width, at,
-                     std::make_index_sequence<pair_index(kBlockRows, 0)>(),
-                     std::make_index_sequence<kBlockRows>());
+  const std::size_t N = hn::Lanes(d);
+  constexpr std::size_t kPairs = pair_index(kRows, 0);
+  hn::Vec<decltype(d)> s[sizeof...(S)] = {
+      hn::LoadU(d, sums[PairRow(S % kPairs)] + PairColumn(S % kPairs) * kLanes + part +
+                       S / kPairs * N)...};
+  for (std::size_t j = begin + part; j < end; j += kLanes) {
+    const hn::Vec<decltype(d)> a[] = {from.Load(d, V % kRows, j + V / kRows * N)...};
+    if constexpr (kStore)
+      (hn::StoreU(a[V], d, tile + V % kRows * width + j + V / kRows * N), ...);
+    ((s[S] = MulAdd(d, a[S / kPairs * kRows + PairRow(S % kPairs)],
+                    a[S / kPairs * kRows + PairColumn(S % kPairs)], s[S])),
+     ...);
+  }
+  (hn::StoreU(s[S], d,
+              sums[PairRow(S % kPairs)] + PairColumn(S % kPairs) * kLanes + part + S / kPairs * N),
+   ...);
+}
+
+// All lanes of that, for the rows from `row` on: as many at a time as have room in the registers.
+template <std::size_t kRows, bool kStore, class Rows>
+void AddTriangle(Rows from, std::size_t begin, std::size_t end, std::size_t width, double* tile,
+                 std::size_t row, double* lanes) {
+  const hn::CappedTag<double, kLanes> d;
+  constexpr std::size_t kVectors = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
+  double* sums[kRows];
+  for (std::size_t i = 0; i < kRows; ++i) sums[i] = lanes + pair_index(row + i, row) * kLanes;
+  for (std::size_t part = 0; part < kLanes; part += kVectors * hn::Lanes(d)) {
+    TriangleProducts<kRows, kStore>(from, begin, end, part, width, tile, sums,
+                                    std::make_index_sequence<kVectors * pair_index(kRows, 0)>(),
+                                    std::make_index_sequence<kVectors * kRows>());
   }
 }
 
-void AddGram(const double* tile, std::size_t n, std::size_t width, double* lanes) {
-  const std::size_t whole = n / kBlockRows * kBlockRows;
-  for (std::size_t row = 0; row < whole; row += kBlockRows) {
-    for (std::size_t k = 0; k < row; k += kBlockColumns) AddBlock(tile, width, row, k, lanes);
-    AddTriangle(tile, width, row, lanes);
+// The kRows rows from `row` on among themselves, over `count` columns from `begin` on, and with
+// `needed` their part of the tile. Columns that do not fill the lanes, and rows with scales, go
+// through the tile.
+template <std::size_t kRows, class T>
+void AddCentred(const T* const* rows, std::size_t begin, std::size_t count, const T* centre,
+                const double* scales, std::size_t width, double* tile, std::size_t row, bool needed,
+                double* lanes) {
+  double* const own = tile + row * width;
+  const T* from[kRows];
+  for (std::size_t i = 0; i < kRows; ++i) from[i] = rows[row + i] + begin;
+  const Centred<T> centred{from, centre + begin};
+  const std::size_t whole = scales == nullptr ? count / kLanes * kLanes : 0;
+  if (needed) {
+    AddTriangle<kRows, true>(centred, 0, whole, width, own, row, lanes);
+  } else {
+    AddTriangle<kRows, false>(centred, 0, whole, width, own, row, lanes);
   }
-  for (std::size_t i = whole; i < n; ++i) {
-    const double* const x = tile + i * width;
-    double* const at = lanes + pair_index(i, 0) * kLanes;
-    std::size_t k = 0;
-    for (; k + 8 <= i + 1; k += 8) AddProducts<8>(x, tile + k * width, width, at + k * kLanes);
-    for (; k + 4 <= i + 1; k += 4) AddProducts<4>(x, tile + k * width, width, at + k * kLanes);
-    const double* const y = tile + k * width;
-    double* const rest = at + k * kLanes;
-    if (i + 1 - k == 3) AddProducts<3>(x, y, width, rest);
-    if (i + 1 - k == 2) AddProducts<2>(x, y, width, rest);
-    if (i + 1 - k == 1) AddProducts<1>(x, y, width, rest);
+  if (whole == count) return;
+  const std::size_t last = (count + kLanes - 1) / kLanes * kLanes, at = needed ? whole : 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    double* const to = own + i * width + at;
+    CentredRow(from[i] + whole, count - whole, centred.centre + whole, ScalingBy(scales, row + i),
+               scales == nullptr ? 1.0 : scales[row + i], to);
+    std::fill(to + (count - whole), to + (last - whole), 0.0);
+  }
+  AddTriangle<kRows, false>(Stored{own + at, width}, 0, last - whole, width, own, row, lanes);
+}
+
+template <class T>
+void AddGram(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
+             const double* scales, std::size_t width, double* tile, double* lanes) {
+  const std::size_t whole = n / kBlockRows * kBlockRows;
+  const bool needed = n > kBlockRows;
+  // A few rows that go through the registers alone need not be cut.
+  const std::size_t step = needed || scales != nullptr ? width : std::max(count, std::size_t{1});
+  for (std::size_t begin = 0; begin < count; begin += step) {
+    const std::size_t columns = std::min(step, count - begin);
+    const std::size_t used = (columns + kLanes - 1) / kLanes * kLanes;
+    const auto centred = [&]<std::size_t kRows>(std::integral_constant<std::size_t, kRows>,
+                                                std::size_t row) {
+      AddCentred<kRows>(rows, begin, columns, centre, scales, width, tile, row, needed, lanes);
+    };
+    for (std::size_t row = 0; row < whole; row += kBlockRows) {
+      centred(std::integral_constant<std::size_t, kBlockRows>(), row);
+      for (std::size_t k = 0; k < row; k += kBlockColumns)
+        AddBlock(tile, width, used, row, k, lanes);
+    }
+    if (n - whole == 3) centred(std::integral_constant<std::size_t, 3>(), whole);
+    if (n - whole == 2) centred(std::integral_constant<std::size_t, 2>(), whole);
+    if (n - whole == 1) centred(std::integral_constant<std::size_t, 1>(), whole);
+    for (std::size_t i = whole; i < n; ++i) {
+      const double* const x = tile + i * width;
+      double* const at = lanes + pair_index(i, 0) * kLanes;
+      std::size_t k = 0;
+      for (; k + 8 <= whole; k += 8)
+        AddProducts<8>(x, tile + k * width, width, used, at + k * kLanes);
+      if (k < whole) AddProducts<4>(x, tile + k * width, width, used, at + k * kLanes);
+    }
   }
 }
 
@@ -168,7 +246,7 @@ void SumBlock(const double* tile, std::size_t width, std::size_t row, std::size_
   alignas(64) double lanes[kBlockRows * kBlockColumns * kLanes];
   double* rows[kBlockRows];
   for (std::size_t i = 0; i < kBlockRows; ++i) rows[i] = lanes + i * kBlockColumns * kLanes;
-  BlockLanes<true>(tile + row * width, tile + column * width, width, rows);
+  BlockLanes<true>(tile + row * width, tile + column * width, width, width, rows);
   for (std::size_t i = 0; i < kBlockRows && row + i < n; ++i) {
     double* const to = sums + pair_index(row + i, column);
     for (std::size_t k = 0; k < kBlockColumns && column + k <= row + i; ++k)
@@ -196,6 +274,14 @@ void CentredTileF64(const double* const* rows, std::size_t n, std::size_t count,
                     const double* centre, const double* scales, std::size_t width, double* tile) {
   CentredTile(rows, n, count, centre, scales, width, tile);
 }
+void AddGramF32(const float* const* rows, std::size_t n, std::size_t count, const float* centre,
+                const double* scales, std::size_t width, double* tile, double* lanes) {
+  AddGram(rows, n, count, centre, scales, width, tile, lanes);
+}
+void AddGramF64(const double* const* rows, std::size_t n, std::size_t count, const double* centre,
+                const double* scales, std::size_t width, double* tile, double* lanes) {
+  AddGram(rows, n, count, centre, scales, width, tile, lanes);
+}
 }  // namespace medgrad::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -203,7 +289,8 @@ HWY_AFTER_NAMESPACE();
 namespace medgrad::kernels {
 HWY_EXPORT(CentredTileF32);
 HWY_EXPORT(CentredTileF64);
-HWY_EXPORT(AddGram);
+HWY_EXPORT(AddGramF32);
+HWY_EXPORT(AddGramF64);
 HWY_EXPORT(SumGram);
 
 template <>
@@ -218,9 +305,17 @@ void centred_tile(const double* const* rows, std::size_t n, std::size_t count, c
   simd_ready();
   HWY_DYNAMIC_DISPATCH(CentredTileF64)(rows, n, count, centre, scales, width, tile);
 }
-void add_gram(const double* tile, std::size_t n, std::size_t width, double* lanes) {
+template <>
+void add_gram(const float* const* rows, std::size_t n, std::size_t count, const float* centre,
+              const double* scales, std::size_t width, double* tile, double* lanes) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(AddGram)(tile, n, width, lanes);
+  HWY_DYNAMIC_DISPATCH(AddGramF32)(rows, n, count, centre, scales, width, tile, lanes);
+}
+template <>
+void add_gram(const double* const* rows, std::size_t n, std::size_t count, const double* centre,
+              const double* scales, std::size_t width, double* tile, double* lanes) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(AddGramF64)(rows, n, count, centre, scales, width, tile, lanes);
 }
 void sum_gram(const double* tile, std::size_t n, std::size_t width, double* sums) {
   simd_ready();

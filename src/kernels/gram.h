@@ -17,14 +17,17 @@ template <class T>
 void centred_tile(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
                   const double* scales, std::size_t width, double* tile);
 
-// lanes[pair(i, k) * kLanes + l] += the sum over the tile's elements of lane l of x_ij x_kj, for
-// k <= i; width is a multiple of kLanes.
+// lanes[pair(i, k) * kLanes + l] += the sum over the elements of lane l of x_ij x_kj, for k <= i
+// and the x of centred_tile(); any count of columns, with a tile of n * width to work in, where
+// width is a multiple of kLanes. The centre is not null.
 inline constexpr std::size_t pair_index(std::size_t i, std::size_t k) {
   return i * (i + 1) / 2 + k;
 }
-void add_gram(const double* tile, std::size_t n, std::size_t width, double* lanes);
+template <class T>
+void add_gram(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
+              const double* scales, std::size_t width, double* tile, double* lanes);
 
-// sums[pair(i, k)] += the sum over all of the tile's elements, by lanes as above and then as
+// sums[pair(i, k)] += the sum over all elements of that tile, by lanes as above and then as
 // sum_lanes does: for many rows, whose lanes would fill the caches. The tile has zeros in as many
 // rows after the n as make a multiple of kGramRows.
 inline constexpr std::size_t kGramRows = 4;

@@ -62,7 +62,9 @@ TYPED_TEST(Gram, TilesSquaresAndProducts) {
         ASSERT_EQ(tile, want);
         std::vector<double> lanes(pair_index(G::kRows, 0) * kLanes, 0.5), plain = lanes;
         std::vector<double> squares(G::kRows * kLanes, 0.5);
-        add_gram(tile.data(), G::kRows, G::kWidth, lanes.data());
+        std::vector<double> room(tile.size());
+        add_gram(this->rows_.data(), G::kRows, count, this->centre_.data(),
+                 scaled ? scales.data() : nullptr, G::kWidth, room.data(), lanes.data());
         add_squared_distances(this->rows_.data(), G::kRows, count, this->centre_.data(),
                               scaled ? scales.data() : nullptr, squares.data());
         const std::vector<double> wide(this->centre_.begin(), this->centre_.end());

@@ -1,6 +1,7 @@
 #include "core/sample/gram.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/gram.h"
 #include "kernels/simd.h"
@@ -14,6 +15,8 @@ using kernels::pair_index;
 // Up to this many rows every pair keeps its lanes from block to block; beyond, they would not stay
 // in the cache, and are added up after each block.
 constexpr std::size_t kKeptLanes = 32;
+// Up to this many, they are copied in no time.
+constexpr std::size_t kDirectRows = 17;
 
 // The known sums, for the rows in the order of the input. An inner product has the same bits
 // whichever of the two comes first.
@@ -82,6 +85,7 @@ Count sum_runs(const Input<T>& input, const GramRuns& runs, bool origin, const T
       (points + kernels::kGramRows - 1) / kernels::kGramRows * kernels::kGramRows;
   const std::size_t width = block_width(input.whole()), chunks = chunks_here(input);
   const std::size_t here = (chunks + runs.group - 1) / runs.group * runs.pieces;
+  const bool direct = points <= kDirectRows && scales.empty();
   const ColumnMedian<T> column_median(input.n);
   SmallVector<Count, 2> seen(here);
   for_each(input.pool, here, [&](std::size_t at) {
@@ -90,24 +94,54 @@ Count sum_runs(const Input<T>& input, const GramRuns& runs, bool origin, const T
     Block<T> block(input);
     double* const to = sums + run * pairs;
     SmallVector<double, 256> tile(padded * width), lanes(runs.slots == 1 ? 0 : pairs * kLanes);
+    SmallVector<double, 256> before;
     SmallVector<const T*, 16> rows(points);
-    T medians[kBlock];
-    const T zero[kBlock] = {};
+    T medians[kDirectStep];
+    const T zero[kDirectStep] = {};
     std::fill_n(to, pairs, 0.0);
     const std::size_t first = chunk.begin + runs.begin(run) - runs.chunks.begin(chunk.number);
     const std::size_t end = first + runs.end(run) - runs.begin(run);
-    for (std::size_t begin = first; begin < end; begin += kBlock) {
-      block.load(begin, std::min(begin + kBlock, end));
-      const T* const c = centre == nullptr ? medians : centre + begin;
-      if (centre == nullptr) column_median(block.rows(), block.count(), medians, block.scratch());
-      std::copy_n(block.rows(), input.n, rows.begin());
+    const double* const factors = scales.empty() ? nullptr : scales.data();
+    const auto point_at = [&](const T* const* of, std::size_t offset, std::size_t begin) {
+      for (std::size_t i = 0; i < input.n; ++i) rows[i] = of[i] + offset;
       if (origin) rows[input.n] = input.center.empty() ? zero : input.center.data() + begin;
-      kernels::centred_tile(rows.data(), points, block.count(), c,
-                            scales.empty() ? nullptr : scales.data(), width, tile.data());
-      if (runs.slots == 1) {
+    };
+    const auto centre_at = [&](std::size_t begin, std::size_t count) {
+      if (centre != nullptr) return centre + begin;
+      column_median(rows.data(), count, medians, block.scratch());
+      return static_cast<const T*>(medians);
+    };
+    const auto add = [&](std::size_t begin, std::size_t count) {
+      kernels::add_gram(rows.data(), points, count, centre_at(begin, count), factors, width,
+                        tile.data(), lanes.data());
+    };
+    // A few finite rows are read once: what was not finite shows in the squares.
+    const auto add_directly = [&](std::size_t begin, std::size_t count) {
+      point_at(input.rows.data(), begin, begin);
+      before = lanes;
+      add(begin, count);
+      for (std::size_t i = 0; i < points; ++i) {
+        const double* const squares = lanes.data() + pair_index(i, i) * kLanes;
+        if (std::isfinite(kernels::sum_lanes(squares))) continue;
+        lanes = before;
+        return false;
+      }
+      return true;
+    };
+    const std::size_t step = direct ? kDirectStep : kBlock;
+    for (std::size_t start = first; start < end; start += step) {
+      const std::size_t stop = std::min(start + step, end);
+      if (direct && add_directly(start, stop - start)) continue;
+      for (std::size_t begin = start; begin < stop; begin += kBlock) {
+        block.load(begin, std::min(begin + kBlock, stop));
+        point_at(block.rows(), 0, begin);
+        if (runs.slots > 1) {
+          add(begin, block.count());
+          continue;
+        }
+        kernels::centred_tile(rows.data(), points, block.count(), centre_at(begin, block.count()),
+                              factors, width, tile.data());
         kernels::sum_gram(tile.data(), points, width, to);
-      } else {
-        kernels::add_gram(tile.data(), points, width, lanes.data());
       }
     }
     for (std::size_t p = 0; p < pairs && runs.slots > 1; ++p)
