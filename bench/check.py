@@ -29,7 +29,8 @@ def per_entry(binary, row):
 
 
 def name_of(row):
-    return f"{row['what']}, {row['rows']} x {row['columns']} {row['type']}s"
+    how = f" ({row['kind'].removesuffix(' step')})" if row["kind"].endswith(" step") else ""
+    return f"{row['what']}{how}, {row['rows']} x {row['columns']} {row['type']}s"
 
 
 def has_avx2():

@@ -74,8 +74,8 @@ def files(command, folder, size, rounds):
     for what in ("estimate vclip", "aggregate mean"):
         runs = [timed(command, *what.split(), "--threads", 1, "--quiet", csv) for _ in range(rounds)]
         cpu, memory = min(r[1] for r in runs), max(r[2] for r in runs)
-        row = {"what": f"{what}, {csv_size / 1e9:.2g} GB of CSV", "ours": f"{csv_size / cpu / 1e6:.0f} MB/s", "bytes": csv_size,
-               "seconds": cpu, "peak_bytes": memory}
+        row = {"what": f"{what}, {csv_size / 1e9:.2g} GB of CSV", "ours": f"{csv_size / cpu / 1e6:.0f} MB/s",
+               "operation": f"{what}, CSV", "axis": "bytes of the file", "size": size, "seconds": cpu, "bytes": memory}
         yield {**row, "peer": f"{CSV_AIM / 1e6:.0f} MB/s (limit)", "ratio": csv_size / cpu / CSV_AIM, "target": 1}
         yield {**row, "peer": f"{loadtxt / 1e6:.0f} MB/s (np.loadtxt)", "ratio": csv_size / cpu / loadtxt, "target": 5}
         yield memory_row(row["what"], memory, csv_size, what)
@@ -89,7 +89,7 @@ def files(command, folder, size, rounds):
             memory = max(memory, peak)
         yield {"what": f"{what}, {npy_size / 1e9:.2g} GB of NPY", "ours": f"{npy_size / np.median(ours) / 1e9:.2f} GB/s",
                "peer": f"{npy_size / np.median(reads) / 1e9:.2f} GB/s (reading)", "ratio": float(np.median(ratios)), "target": 1,
-               "bytes": npy_size, "seconds": float(np.median(ours)), "peak_bytes": memory}
+               "operation": f"{what}, NPY", "axis": "bytes of the file", "size": size, "seconds": float(np.median(ours)), "bytes": memory}
         yield memory_row(f"{what}, {npy_size / 1e9:.2g} GB of NPY", memory, npy_size, what)
 
 

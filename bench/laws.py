@@ -54,6 +54,21 @@ def stable_table(binary, alpha, beta):
            "ratio": 10 / mine["build_ms"], "target": 1}
 
 
+def stable_growth(binary, alpha, beta, rounds=3):
+    """Samples, densities from a table and fits of more and more numbers."""
+    law = f"alpha {alpha:g}, beta {beta:g}"
+
+    def row(what, n, seconds):
+        return {"what": f"{what}, {law}, {n} numbers", "grows": True, "peer": "", "ratio": None, "target": None,
+                "operation": f"{what}, {law}", "size": n, "seconds": seconds}
+
+    for n in (1000, 10_000, 100_000, 1_000_000):
+        yield row("stable samples", n, 1e-9 * n * run(binary, "stable-samples", "double", alpha, beta, n, max(rounds, 100_000 // n))[0]["ns"])
+        yield row("stable pdf from a table", n, 1e-9 * n * run(binary, "stable-table", "double", alpha, beta, n, rounds)[0]["table"])
+    for n in (1000, 10_000, 100_000):
+        yield row("stable fit", n, 1e-3 * run(binary, "stable-fit", "double", alpha, beta, n, rounds)[0]["ms"])
+
+
 def stable_fit(binary, pythons, alpha, beta, n, rounds, peer_n):
     """A fit by maximum likelihood against the second that it may take, and against scipy's, whose time grows with n: it is asked for
     fewer numbers, on which ours is measured too."""

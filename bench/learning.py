@@ -20,7 +20,7 @@ def torch_steps(binary, n, rounds, tensors=(1, 400)):
             best[line["what"], count] = line["best_ms"]
     pairs = [("cclip", "sgd momentum", 1.3), ("vclip", "sgd momentum", 1.0),
              ("vclip", "clip_grad_norm_, sgd momentum", 1.4), ("vclip", "vclip in torch operations", 1.5),
-             ("cclip in bfloat16", "cclip", None), ("vclip in bfloat16", "vclip", None), ("median-adam", "adam", None)]
+             ("vclip, each tensor by itself", "vclip", None), ("cclip in bfloat16", "cclip", None), ("vclip in bfloat16", "vclip", None), ("median-adam", "adam", None)]
     for count in tensors:
         for ours, peer, target in pairs:
             own, other = best[ours, count], best[peer, count]

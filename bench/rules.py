@@ -65,7 +65,7 @@ def sample(binary, folder, method, n, d, name, tolerance, target, rounds):
 
 
 # Numbers of rows around which something could jump, and shapes that people have.
-ROWS = (4, 8, 16, 17, 24, 32, 48, 64, 65, 96, 128, 129, 192, 256, 257, 512, 1000)
+ROWS = (3, 4, 8, 16, 17, 24, 32, 48, 64, 65, 96, 128, 129, 192, 256, 257, 512, 1000)
 SHAPES = ((11, 1_000_000), (64, 65_536), (80, 65_536), (196, 4_096), (256, 65_536), (1000, 10_000))
 
 
@@ -84,12 +84,12 @@ WITH_AIM = ("geometric median", "huber location", "krum", "multi-krum", "caf", "
 WITHOUT_AIM = ("centered clipping", "nnm+geometric median", "nnm+median")
 
 
-def growth(binary, rounds, shapes, where="", pythons=()):
+def growth(binary, rounds, shapes, where="", pythons=(), entries=""):
     """Sample estimators of n rows of length d, for every one of the shapes (n, d), against a plain pass that adds up the
     rows; rules on whole rows against the Gram matrix and the median. One thread is measured by its processor time, which
     others on the machine hardly change; two by the clock on the wall, which means something on an idle machine only.
     Beside it the limit of networks: as many minima and maxima in registers as they have; and the libraries that these
-    Pythons have."""
+    Pythons have. Where all shapes have the same number of `entries`, time grows with the number of rows."""
     rates = run(binary, "fused", "double", 5)[0]
     for n, d in shapes:
         large = n * d > 1 << 20
@@ -102,20 +102,24 @@ def growth(binary, rounds, shapes, where="", pythons=()):
             return {"what": f"{what}, {size}", "ours": f"{ours:.4g} ms", "peer": f"{peer:.4g} ms ({name})",
                     "ratio": peer / ours, "target": target, "n": n, "d": d, "name": what, "ms": ours, "peer_ms": peer}
 
+        def grows(row):
+            return row | ({"operation": row["name"] + entries, "axis": "the number of rows", "size": n, "seconds": 1e-3 * row["ms"]}
+                          if entries else {})
+
         plain, network = ms["plain"], lines[0]["operations"]
-        yield row("mean", ms["mean"], plain, "adding up", 1 / 1.2)
+        yield grows(row("mean", ms["mean"], plain, "adding up", 1 / 1.2))
         yield row("mean", ms["mean"], ms["plain in double"], "adding up in double", None)
-        yield row("median", ms["median"], plain, "adding up", 1 / median_limit(n))
+        yield grows(row("median", ms["median"], plain, "adding up", 1 / median_limit(n)))
         if network:
             bound = network * d / rates["minmax_gops"] * 1e-6
             yield row("median", ms["median"], bound, f"{network} minima and maxima", None)
         for what in ("trimmed mean", "meamed"):
-            yield row(what, ms[what], ms["median"], "median", 1 / 1.5)
+            yield grows(row(what, ms[what], ms["median"], "median", 1 / 1.5))
         speed = n * (n + 1) * d / ms["gram"] * 1e-6
-        yield {"what": f"Gram matrix, {size}", "ours": f"{speed:.1f} GF/s", "peer": f"{rates['gflops']:.1f} GF/s (fused)",
-               "ratio": speed / rates["gflops"], "target": 0.5, "n": n, "d": d, "name": "Gram matrix", "ms": ms["gram"]}
+        yield grows({"what": f"Gram matrix, {size}", "ours": f"{speed:.1f} GF/s", "peer": f"{rates['gflops']:.1f} GF/s (fused)",
+                     "ratio": speed / rates["gflops"], "target": 0.5, "n": n, "d": d, "name": "Gram matrix", "ms": ms["gram"]})
         for what in WITH_AIM + WITHOUT_AIM:
-            yield row(what, ms[what], ms["gram"] + ms["median"], "Gram, median", 1 / 1.2 if what in WITH_AIM else None)
+            yield grows(row(what, ms[what], ms["gram"] + ms["median"], "Gram, median", 1 / 1.2 if what in WITH_AIM else None))
         if large:
             yield row("plain, 2 threads", wall["plain, 2 threads"], wall["plain"], "one", None) | {"bare": True}  # of the machine, not of ours
         for what in BY_COLUMN + WITH_AIM + WITHOUT_AIM if large else ():

@@ -59,7 +59,7 @@ def cell(row, text):
 
 def rows_table(rows):
     lines = ["| what | ours | peer | ratio | aim |", "| --- | --- | --- | --- | --- |"]
-    for r in rows:
+    for r in (r for r in rows if not r.get("grows")):  # those are in the tables of growth only
         aim = "" if r["target"] is None else f"{r['target']:.2f}"
         lines.append(f"| {r['what']} | {r['ours']} | {r['peer']} | {cell(r, ratio_text(r))} | {aim} |")
     return lines

@@ -74,7 +74,7 @@ void run(std::int64_t n, std::int64_t tensors, int rounds) {
   using medgrad::libtorch::MedianSGDOptions;
   const double lr = 1e-3, tau = 1e-3;  // small beside the increments: both clip in every round
   auto models = std::vector<std::vector<Tensor>>();
-  for (int i = 0; i < 9; ++i) models.push_back(model(n, tensors));
+  for (int i = 0; i < 10; ++i) models.push_back(model(n, tensors));
 
   MedianSGD cclip(models[0], MedianSGDOptions(lr, medgrad::ProximalPoint{medgrad::L1{}, tau}));
   MedianSGD vclip(models[1], MedianSGDOptions(lr, medgrad::ProximalPoint{medgrad::L2{}, tau}));
@@ -90,9 +90,14 @@ void run(std::int64_t n, std::int64_t tensors, int rounds) {
   MedianSGD narrow_vclip(
       models[8],
       MedianSGDOptions(lr, medgrad::ProximalPoint{medgrad::L2{}, tau}).state(State::bfloat16));
+  using medgrad::libtorch::Scope;
+  MedianSGD vclip_of_tensors(
+      models[9],
+      MedianSGDOptions(lr, medgrad::ProximalPoint{medgrad::L2{}, tau}).scope(Scope::tensor));
   std::vector<Contender> contenders = {
       {"cclip", [&] { cclip.step(); }},
       {"vclip", [&] { vclip.step(); }},
+      {"vclip, each tensor by itself", [&] { vclip_of_tensors.step(); }},
       {"cclip in bfloat16", [&] { narrow_cclip.step(); }},
       {"vclip in bfloat16", [&] { narrow_vclip.step(); }},
       {"sgd momentum", [&] { sgd.step(); }},

@@ -47,6 +47,18 @@ class Instructions(unittest.TestCase):
         self.assertIn("2 of 2 take more than 10% more instructions", slowed.stdout)
 
     @unittest.skipUnless(shutil.which("valgrind") and load("check").has_avx2(), "needs valgrind and AVX2")
+    def test_the_margin_is_what_decides(self):
+        self.assertEqual(self.check("--update").returncode, 0)
+        kept = json.loads(self.floors.read_text())
+        cclip, vclip = kept["instructions"]
+        cclip["per_entry"] /= 1.12
+        vclip["per_entry"] /= 1.08
+        self.floors.write_text(json.dumps(kept))
+        done = self.check()
+        self.assertEqual((done.returncode, [line.split(",")[0] for line in done.stdout.splitlines() if "SLOWER" in line]), (1, ["cclip"]),
+                         done.stdout)
+
+    @unittest.skipUnless(shutil.which("valgrind") and load("check").has_avx2(), "needs valgrind and AVX2")
     def test_what_has_no_floor_fails(self):
         self.assertEqual(self.check().returncode, 1)
 
