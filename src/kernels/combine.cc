@@ -1,6 +1,7 @@
 #include "kernels/combine.h"
 
 #include <cmath>
+#include <type_traits>
 
 #include "kernels/simd.h"
 
@@ -101,6 +102,33 @@ void SumScaled(const T* const* rows, std::size_t n, std::size_t count, const T* 
   }
 }
 
+// v as T, and back.
+template <class T, class D, class V = hn::Vec<D>>
+HWY_INLINE V Rounded(D d, V v) {
+  if constexpr (std::is_same_v<T, double>) {
+    return v;
+  } else {
+    return hn::PromoteTo(d, hn::DemoteTo(hn::Rebind<float, D>(), v));
+  }
+}
+
+// out = a + s, and the square of what that lost: exact where |a| >= |s| (Dekker), and close enough
+// elsewhere, as it only sets a tolerance.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE V StoreSum(D d, V a, V s, T* out) {
+  const V all = hn::Add(a, s);
+  StoreAs(all, d, out);
+  const V lost = hn::Sub(s, hn::Sub(Rounded<T>(d, all), a));
+  return hn::Mul(lost, lost);
+}
+template <class D, class T>
+HWY_INLINE void FinishSum(D d, const T* anchor, const double* sum, std::size_t j, T* out,
+                          double* error) {
+  double* const lane = error + j % kLanes;
+  const auto squares = StoreSum(d, LoadCentre(d, anchor, j), hn::LoadU(d, sum + j), out + j);
+  hn::StoreU(hn::Add(hn::LoadU(d, lane), squares), d, lane);
+}
+
 // The same without scales, of the rows that count, a few at a time: on top of what `sum` has,
 // unless they are the first.
 constexpr std::size_t kRowsAtOnce = 16;
@@ -110,15 +138,27 @@ struct SomeRows {
   double coefficients[kRowsAtOnce];
   std::size_t n = 0;
 };
-template <bool kFirst, std::size_t K, class D, class T>
-HWY_INLINE void AddColumns(D d, const SomeRows<T>& rows, std::size_t j, const T* anchor,
-                           double* HWY_RESTRICT sum) {
-  using V = hn::Vec<D>;
+// Where a combination goes.
+template <class T>
+struct Written {
+  const T* anchor;
+  double* sum;
+  T* out;
+};
+// Vectors of columns at once, and those that the lanes fill.
+constexpr std::size_t kAtOnce = 4;
+template <class D>
+constexpr std::size_t kOfLanes = kLanes / hn::MaxLanes(D());
+
+// With kLast all rows are in, and what their sum loses goes to the lanes in `error`.
+template <bool kFirst, bool kLast, std::size_t K, class D, class T, class V = hn::Vec<D>>
+HWY_INLINE void AddColumns(D d, const SomeRows<T>& rows, std::size_t j, const Written<T>& to,
+                           V* error) {
   const std::size_t N = hn::Lanes(d);
   V acc[K], origin[K];
   for (std::size_t k = 0; k < K; ++k) {
-    acc[k] = kFirst ? hn::Zero(d) : hn::LoadU(d, sum + j + k * N);
-    origin[k] = LoadCentre(d, anchor, j + k * N);
+    acc[k] = kFirst ? hn::Zero(d) : hn::LoadU(d, to.sum + j + k * N);
+    origin[k] = LoadCentre(d, to.anchor, j + k * N);
   }
   for (std::size_t i = 0; i < rows.n; ++i) {
     const V coefficient = hn::Set(d, rows.coefficients[i]);
@@ -126,27 +166,53 @@ HWY_INLINE void AddColumns(D d, const SomeRows<T>& rows, std::size_t j, const T*
       acc[k] = MulAdd(d, coefficient, hn::Sub(LoadAsDouble(d, rows.x[i] + j + k * N), origin[k]),
                       acc[k]);
   }
-  for (std::size_t k = 0; k < K; ++k) hn::StoreU(acc[k], d, sum + j + k * N);
+  for (std::size_t k = 0; k < K; ++k) {
+    hn::StoreU(acc[k], d, to.sum + j + k * N);
+    if constexpr (kLast) {
+      V& lane = error[k % kOfLanes<D>];
+      lane = hn::Add(lane, StoreSum(d, origin[k], acc[k], to.out + j + k * N));
+    }
+  }
 }
-template <bool kFirst, class T>
-void AddSome(const SomeRows<T>& rows, std::size_t count, const T* anchor, double* sum) {
+template <bool kFirst, bool kLast, class T>
+void AddSome(const SomeRows<T>& rows, std::size_t count, const Written<T>& to, double* error) {
   const hn::CappedTag<double, kLanes> d;
   const hn::CappedTag<double, 1> one;
+  using D = decltype(d);
   const std::size_t N = hn::Lanes(d);
+  // In registers, where so many columns at once fill the lanes.
+  constexpr bool kAtEnd = kLast && kAtOnce >= kOfLanes<D>;
+  hn::Vec<D> lanes[kOfLanes<D>], unused[1] = {hn::Zero(d)};
+  for (std::size_t k = 0; k < kOfLanes<D>; ++k) lanes[k] = hn::LoadU(d, error + k * N);
   std::size_t j = 0;
-  for (; j + 4 * N <= count; j += 4 * N) {
+  for (; j + kAtOnce * N <= count; j += kAtOnce * N) {
     for (std::size_t i = 0; i < rows.n; ++i) {
-      for (std::size_t line = 0; line < 4 * N; line += 64 / sizeof(T))
+      for (std::size_t line = 0; line < kAtOnce * N; line += 64 / sizeof(T))
         FetchNext(rows.x[i] + j + line);
     }
-    AddColumns<kFirst, 4>(d, rows, j, anchor, sum);
+    AddColumns<kFirst, kAtEnd, kAtOnce>(d, rows, j, to, lanes);
   }
-  for (; j + N <= count; j += N) AddColumns<kFirst, 1>(d, rows, j, anchor, sum);
-  for (; j < count; ++j) AddColumns<kFirst, 1>(one, rows, j, anchor, sum);
+  if (kAtEnd)
+    for (std::size_t k = 0; k < kOfLanes<D>; ++k) hn::StoreU(lanes[k], d, error + k * N);
+  const std::size_t open = kAtEnd ? j : 0;
+  for (; j + N <= count; j += N) AddColumns<kFirst, false, 1>(d, rows, j, to, unused);
+  hn::Vec<decltype(one)> nothing[1] = {hn::Zero(one)};
+  for (; j < count; ++j) AddColumns<kFirst, false, 1>(one, rows, j, to, nothing);
+  if (!kLast) return;
+  for (j = open; j + N <= count; j += N) FinishSum(d, to.anchor, to.sum, j, to.out, error);
+  for (; j < count; ++j) FinishSum(one, to.anchor, to.sum, j, to.out, error);
 }
+
 template <class T>
-void SumRows(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
-             const double* coefficients, double* sum) {
+void Combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
+             const double* coefficients, const double* scales, double* sum, T* out, double* error) {
+  const hn::CappedTag<double, 1> one;
+  if (scales != nullptr) {
+    SumScaled(rows, n, count, anchor, coefficients, scales, sum);
+    for (std::size_t j = 0; j < count; ++j) FinishSum(one, anchor, sum, j, out, error);
+    return;
+  }
+  const Written<T> to{anchor, sum, out};
   SomeRows<T> some;
   bool first = true;
   for (std::size_t i = 0; i < n; ++i) {
@@ -154,43 +220,18 @@ void SumRows(const T* const* rows, std::size_t n, std::size_t count, const T* an
       some.x[some.n] = rows[i];
       some.coefficients[some.n++] = coefficients[i];
     }
-    if (some.n < kRowsAtOnce && i + 1 < n) continue;
+    const bool last = i + 1 == n;
+    if (some.n < kRowsAtOnce && !last) continue;
     if (first) {
-      AddSome<true>(some, count, anchor, sum);
+      last ? AddSome<true, true>(some, count, to, error)
+           : AddSome<true, false>(some, count, to, error);
     } else {
-      AddSome<false>(some, count, anchor, sum);
+      last ? AddSome<false, true>(some, count, to, error)
+           : AddSome<false, false>(some, count, to, error);
     }
     first = false;
     some.n = 0;
   }
-}
-
-// out = a + sum, and the square of what that lost: exact where |a| >= |sum| (Dekker), and close
-// enough elsewhere, as it only sets a tolerance.
-template <class D, class T>
-HWY_INLINE void FinishSum(D d, const T* anchor, const double* sum, std::size_t j, T* out,
-                          double* error) {
-  const auto a = anchor == nullptr ? hn::Zero(d) : LoadAsDouble(d, anchor + j);
-  const auto s = hn::LoadU(d, sum + j);
-  StoreAs(hn::Add(a, s), d, out + j);
-  const auto lost = hn::Sub(s, hn::Sub(LoadAsDouble(d, out + j), a));
-  double* const lane = error + j % kLanes;
-  hn::StoreU(hn::Add(hn::LoadU(d, lane), hn::Mul(lost, lost)), d, lane);
-}
-
-template <class T>
-void Combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
-             const double* coefficients, const double* scales, double* sum, T* out, double* error) {
-  const hn::CappedTag<double, kLanes> d;
-  const hn::CappedTag<double, 1> one;
-  if (scales == nullptr) {
-    SumRows(rows, n, count, anchor, coefficients, sum);
-  } else {
-    SumScaled(rows, n, count, anchor, coefficients, scales, sum);
-  }
-  std::size_t j = 0;
-  for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) FinishSum(d, anchor, sum, j, out, error);
-  for (; j < count; ++j) FinishSum(one, anchor, sum, j, out, error);
 }
 
 void AddSquaredDistancesF32(const float* const* rows, std::size_t n, std::size_t count,

@@ -17,7 +17,7 @@ void add_squared_distances(const T* const* rows, std::size_t n, std::size_t coun
 // out_j = a_j + sum_i coefficients_i (x_ij - a_j), rounded to T. `error` (kLanes) gathers the
 // squares of what the last addition and the rounding lost. Rows of coefficient 0 are not read. With
 // scales: the coefficients belong to differences scaled as in centred_tile. `anchor`
-// may be null for a = 0. `sum` is room for count doubles.
+// may be null for a = 0. `sum` (count doubles) gets the sum over i.
 template <class T>
 void combine(const T* const* rows, std::size_t n, std::size_t count, const T* anchor,
              const double* coefficients, const double* scales, double* sum, T* out, double* error);

@@ -42,9 +42,9 @@ void CentredTile(const T* const* rows, std::size_t n, std::size_t count, const T
   }
 }
 
-// Inner products of row x with K rows from y on, of the first `used` columns. Eight at once: as many
-// independent sums as keep two units busy that take four cycles, and x is loaded once for eight
-// products.
+// Inner products of row x with K rows from y on, of the first `used` columns. Eight at once: as
+// many independent sums as keep two units busy that take four cycles, and x is loaded once for
+// eight products.
 template <std::size_t K>
 void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std::size_t width,
                  std::size_t used, double* HWY_RESTRICT lanes) {
@@ -67,13 +67,13 @@ void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std
 constexpr std::size_t kBlockRows = 4, kBlockColumns = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
 // Inner products of kBlockRows rows from x on with kBlockColumns from y on, of the first `used`
-// columns, lanes [part, part + N), added to those from sums[i] on, kLanes apart for the next column, or instead of them (kZero).
-// Indices are constants, so that sums stay in registers.
+// columns, lanes [part, part + N), added to those from sums[i] on, kLanes apart for the next
+// column, or instead of them (kZero). Indices are constants, so that sums stay in registers.
 template <bool kZero, class D, std::size_t... S, std::size_t... I, std::size_t... K>
 HWY_INLINE void BlockProducts(D d, const double* HWY_RESTRICT x, const double* HWY_RESTRICT y,
-                              std::size_t width, std::size_t used,
-                              double* HWY_RESTRICT const* sums, std::index_sequence<S...>,
-                              std::index_sequence<I...>, std::index_sequence<K...>) {
+                              std::size_t width, std::size_t used, double* HWY_RESTRICT const* sums,
+                              std::index_sequence<S...>, std::index_sequence<I...>,
+                              std::index_sequence<K...>) {
   using V = hn::Vec<D>;
   constexpr std::size_t C = sizeof...(K);
   V s[sizeof...(S)] = {(kZero ? hn::Zero(d) : hn::LoadU(d, sums[S / C] + S % C * kLanes))...};
@@ -148,13 +148,11 @@ HWY_INLINE void TriangleProducts(Rows from, std::size_t begin, std::size_t end, 
   const hn::CappedTag<double, kLanes> d;
   const std::size_t N = hn::Lanes(d);
   constexpr std::size_t kPairs = pair_index(kRows, 0);
-  hn::Vec<decltype(d)> s[sizeof...(S)] = {
-      hn::LoadU(d, sums[PairRow(S % kPairs)] + PairColumn(S % kPairs) * kLanes + part +
-                       S / kPairs * N)...};
+  hn::Vec<decltype(d)> s[sizeof...(S)] = {hn::LoadU(
+      d, sums[PairRow(S % kPairs)] + PairColumn(S % kPairs) * kLanes + part + S / kPairs * N)...};
   for (std::size_t j = begin + part; j < end; j += kLanes) {
     const hn::Vec<decltype(d)> a[] = {from.Load(d, V % kRows, j + V / kRows * N)...};
-    if constexpr (kStore)
-      (hn::StoreU(a[V], d, tile + V % kRows * width + j + V / kRows * N), ...);
+    if constexpr (kStore) (hn::StoreU(a[V], d, tile + V % kRows * width + j + V / kRows * N), ...);
     ((s[S] = MulAdd(d, a[S / kPairs * kRows + PairRow(S % kPairs)],
                     a[S / kPairs * kRows + PairColumn(S % kPairs)], s[S])),
      ...);

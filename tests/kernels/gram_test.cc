@@ -115,7 +115,7 @@ TYPED_TEST(Gram, Combinations) {
       for (const auto& coefficients : {all, some, none}) {
         for (const bool scaled : {false, true}) {
           const std::vector<double>& units = scaled ? scales : ones;
-          std::vector<double> sum(count), error(kLanes), lost(kLanes);
+          std::vector<double> sum(count), sums(count), error(kLanes), lost(kLanes);
           std::vector<T> out(count), want(count);
           combine<T>(this->rows_.data(), G::kRows, count, this->centre_.data(), coefficients.data(),
                      scaled ? scales.data() : nullptr, sum.data(), out.data(), error.data());
@@ -127,10 +127,12 @@ TYPED_TEST(Gram, Combinations) {
                 s = std::fma(coefficients[i],
                              (static_cast<double>(this->rows_[i][j]) - a) * units[i], s);
             }
+            sums[j] = s;
             want[j] = static_cast<T>(a + s);
             const double off = s - (static_cast<double>(want[j]) - a);
             lost[j % kLanes] += off * off;
           }
+          EXPECT_EQ(sum, sums);
           EXPECT_EQ(out, want);
           EXPECT_EQ(error, lost);
         }
