@@ -120,6 +120,10 @@ def growth(binary, rounds, shapes, where="", pythons=(), entries=""):
                      "ratio": speed / rates["gflops"], "target": 0.5, "n": n, "d": d, "name": "Gram matrix", "ms": ms["gram"]})
         for what in WITH_AIM + WITHOUT_AIM:
             yield grows(row(what, ms[what], ms["gram"] + ms["median"], "Gram, median", 1 / 1.2 if what in WITH_AIM else None))
+        # Who writes a combination reads the rows again; that much is the limit.
+        for what in ("geometric median", "multi-krum") if n <= 32 else ():
+            again = row(what, ms[what], ms["gram"] + ms["median"] + plain, "Gram, median, adding up", None)
+            yield again | {"name": f"{what}, one more pass"}
         if large:
             yield row("plain, 2 threads", wall["plain, 2 threads"], wall["plain"], "one", None) | {"bare": True}  # of the machine, not of ours
         for what in BY_COLUMN + WITH_AIM + WITHOUT_AIM if large else ():
