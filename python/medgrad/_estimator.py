@@ -1,10 +1,22 @@
 """Online estimators."""
+import functools
+import threading
+
 import numpy as np
 
 from . import _core
 from ._aggregate import policy
 from ._arguments import flag, float_type, one_of, real, shape_of, text, threads_of
 from ._arrays import array, is_torch, like
+
+
+def _alone(method):
+    """One call of an estimator's at a time: its core computes without the GIL."""
+    @functools.wraps(method)
+    def locked(self, *given, **named):
+        with self._lock:
+            return method(self, *given, **named)
+    return locked
 
 
 class Estimator:
@@ -17,7 +29,8 @@ class Estimator:
     element type too.
 
     start="cold" takes m as 0 before every step. average=True also keeps the mean of all m. non_finite: "reject" (a
-    ValueError) or "robust" (NaN leaves its component as it was).
+    ValueError) or "robust" (NaN leaves its component as it was). Threads may share one: their calls come one after
+    the other.
 
     >>> import numpy as np
     >>> tracker = Estimator("vclip", tau=0.5)
@@ -37,6 +50,7 @@ class Estimator:
                        None if dtype is None else float_type(dtype))  # of the caller, for good
         self._tau = None  # set_tau before there is a core
         self._torch = None
+        self._lock = threading.RLock()
         self._new((1,), np.dtype(np.float64))  # wrong parameters are told at once
         self._start_over()
 
@@ -58,15 +72,16 @@ class Estimator:
     def update(self, g):
         """Takes one vector in, and gives the new estimate: a view that the next update changes."""
         x = array(g, "g")
-        if self._core is None:
-            self._begin(x.shape, self._kind or x.dtype)
-        if x.shape != self._shape:
-            raise ValueError(f"g has the shape {x.shape}; the estimator has {self._shape}.")
-        if x.dtype != self._kind or not x.flags.c_contiguous:
-            x = np.ascontiguousarray(x, dtype=self._kind)
-        self._core.update(x, self._threads)
-        self._torch = g if is_torch(g) else None
-        return self.estimate
+        with self._lock:
+            if self._core is None:
+                self._begin(x.shape, self._kind or x.dtype)
+            if x.shape != self._shape:
+                raise ValueError(f"g has the shape {x.shape}; the estimator has {self._shape}.")
+            if x.dtype != self._kind or not x.flags.c_contiguous:
+                x = np.ascontiguousarray(x, dtype=self._kind)
+            self._core.update(x, self._threads)
+            self._torch = g if is_torch(g) else None
+            return self._view(self._core.estimate)
 
     def _view(self, m):
         m = m.reshape(self._shape)
@@ -75,32 +90,38 @@ class Estimator:
         return like(m.copy(), self._torch)  # torch has no arrays that cannot be written to
 
     @property
+    @_alone
     def estimate(self):
         """m; None before the first vector where no dimension was given."""
         return None if self._core is None else self._view(self._core.estimate)
 
     @property
+    @_alone
     def average(self):
         """The mean of m after each step; None unless average=True."""
         return self._view(self._core.average) if self._core is not None and self._made[4] else None
 
     @property
+    @_alone
     def steps(self):
         """How many vectors there were."""
         return 0 if self._core is None else self._core.steps
 
     @property
+    @_alone
     def info(self):
         """What the last step saw: increment_norm |g - m|, effective_beta, clipped_share, non_finite, tau, and size (S of
         tau="auto", else 0)."""
         return None if self._core is None else self._core.info
 
+    @_alone
     def set_tau(self, tau):
         """tau of the next steps, or theta where tau is "auto", for schedules. A ValueError where the method has no tau."""
         tau = real("tau", tau)
         (self._core or self._new((1,), np.dtype(np.float64))).set_tau(tau)
         self._tau = tau
 
+    @_alone
     def reset(self, m):
         """Starts over at m."""
         m = array(m, "m")
@@ -110,12 +131,14 @@ class Estimator:
             raise ValueError(f"m has the shape {m.shape}; the estimator has {self._shape}.")
         self._core.reset(np.ascontiguousarray(m, dtype=self._kind))
 
+    @_alone
     def state_dict(self):
         """Everything that is needed to go on bit for bit, as plain values."""
         return {"shape": self._shape if self._core is not None else None,
                 "dtype": None if self._core is None else self._kind.name,
                 "state": None if self._core is None else self._core.save()}
 
+    @_alone
     def load_state_dict(self, state):
         """Goes on where the other stopped; a ValueError, and nothing changes then, where that was another method, or vectors of
         another shape or type than this one was made for."""
@@ -136,15 +159,18 @@ class Estimator:
         core.load(saved)
         self._core, self._shape, self._kind = core, shape, kind
 
+    @_alone
     def __getstate__(self):
         return {"made": self._made, "asked": self._asked, "tau": self._tau, "threads": self._threads, "state": self.state_dict()}
 
     def __setstate__(self, saved):
         self._made, self._asked, self._tau, self._threads = (saved[name] for name in ("made", "asked", "tau", "threads"))
         self._torch = None
+        self._lock = threading.RLock()
         self._start_over()
         self.load_state_dict(saved["state"])
 
+    @_alone
     def __repr__(self):
         core = self._core or self._new((1,), np.dtype(np.float64))
         name, parameters = _core.named(*self._made[:2])

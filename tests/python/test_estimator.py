@@ -4,6 +4,7 @@ import multiprocessing
 import pickle
 import subprocess
 import sys
+import threading
 
 import medgrad
 import numpy as np
@@ -193,3 +194,26 @@ def test_mistakes(call, sentence):
     with pytest.raises(ValueError) as told:
         call()
     assert sentence in str(told.value)
+
+
+def test_threads_that_share_an_estimator():
+    """Equal vectors: whatever their order, the bits are those of one thread."""
+    g = np.random.default_rng(0).standard_normal(200_000)
+
+    def made():
+        return medgrad.Estimator("vclip", tau=0.1, average=True, threads=1)
+
+    def feed(estimator):
+        for _ in range(20):
+            estimator.update(g)
+            estimator.state_dict()
+
+    alone, shared = made(), made()
+    feed(alone)
+    feed(alone)
+    workers = [threading.Thread(target=feed, args=(shared,)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert shared.steps == 40 and shared.state_dict() == alone.state_dict()
