@@ -222,3 +222,24 @@ def test_what_cannot_be_probed(model, loss, sentence):
 def test_tensors_whose_sign_is_put_off():
     x = torch.complex(torch.zeros(3, 2), torch.arange(6.0).reshape(3, 2)).conj().imag  # a view, of which the sign is a note
     assert x.is_neg() and torch.equal(medgrad.aggregate(x), torch.tensor([-2.0, -3.0]))
+
+
+def test_probe_leaves_a_model_as_it_was():
+    class Counts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(()))
+            self.register_buffer("nothing", None)
+
+        def forward(self, x):
+            self.calls = self.calls + 1  # another tensor in its place
+            return x * self.calls
+
+    net = torch.nn.Sequential(torch.nn.BatchNorm1d(4), Counts(), torch.nn.Linear(4, 1))
+    before, calls = copy.deepcopy(net.state_dict()), net[1].calls
+    batches = list(torch.randn(5, 8, 4, generator=torch.Generator().manual_seed(0)))
+    one, two = (mt.probe(net, lambda model, x: model(x).square().mean(), batches) for _ in range(2))
+    assert np.array_equal(one.errors, two.errors) and net[1].calls is calls
+    with pytest.raises(ValueError, match="batch 2"):
+        mt.probe(net, lambda model, x: model(x).square().mean(), [batches[0], batches[1] * float("nan")])
+    assert list(before) == list(net.state_dict()) and same(before.values(), net.state_dict().values())

@@ -1,4 +1,5 @@
 """How noisy are the gradients of a model? Measured at fixed weights."""
+import contextlib
 import dataclasses
 from typing import Any, Callable, Dict, Iterable, Optional
 
@@ -43,7 +44,7 @@ def probe(model: torch.nn.Module, loss: Callable[[torch.nn.Module, Any], torch.T
 
     batches is gone through twice (a list, or a data loader without shuffling), as holding all gradients would take K times
     the model: a model with dropout draws it anew in each, and its noise is part of the errors. Gradients of the model are
-    overwritten and left None. A ValueError for fewer than two batches, and where a gradient is not finite.
+    overwritten and left None; its buffers, such as the means of BatchNorm, are left as they were. A ValueError for fewer than two batches, and where a gradient is not finite.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"model is {type(model).__name__}; it must be a torch.nn.Module.")
@@ -74,22 +75,37 @@ def probe(model: torch.nn.Module, loss: Callable[[torch.nn.Module, Any], torch.T
             yield g
 
     total, count = np.zeros(sum(w.numel() for w in parameters)), 0
-    for g in gradients():
-        total, count = total + g, count + 1
+    with _same_buffers(model):
+        for g in gradients():
+            total, count = total + g, count + 1
     if count < 2:
         raise ValueError("the noise of gradients needs at least two batches.")
     mean = total / count
     stride = max(1, mean.size // max(_ENTRIES // count, 1))
     distances, rows = [], []
-    for g in gradients():
-        distances.append(np.linalg.norm(g - mean))
-        rows.append(g[::stride].copy())
+    with _same_buffers(model):
+        for g in gradients():
+            distances.append(np.linalg.norm(g - mean))
+            rows.append(g[::stride].copy())
     if len(distances) != count:
         raise ValueError(f"there were {count} batches at first, {len(distances)} the second time; give a list, or something else "
                          "that can be gone through twice.")
     errors = np.array(distances)
     return GradientNoise(float(np.linalg.norm(mean)), errors, _or_sentence(_core.tail_summary_rows, np.stack(rows)),
                          _or_none(_core.hill_of_right_tail, errors))
+
+
+@contextlib.contextmanager
+def _same_buffers(model):
+    """A forward pass may write to the buffers of a model, or put others in their places; afterwards they are as they were."""
+    kept = [(module._buffers, name, x, x.detach().clone()) for module in model.modules()
+            for name, x in module._buffers.items() if x is not None]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for buffers, name, x, value in kept:
+                buffers[name] = x.copy_(value)
 
 
 def _or_sentence(function, x):
