@@ -4,8 +4,8 @@ import functools
 import numpy as np
 
 from . import _core
-from ._arguments import round_of, text, threads_of
-from ._arrays import array, contiguous, is_torch, like, output
+from ._arguments import flag, round_of, text, threads_of
+from ._arrays import alike, array, contiguous, is_array, is_torch, like, output
 
 _POLICIES = {"reject": _core.NonFinite.reject, "robust": _core.NonFinite.robust}
 
@@ -31,13 +31,9 @@ def policy(non_finite):
 
 def rows_of(x):
     """(array or list of arrays, shape of the result, what came in)."""
-    if isinstance(x, (list, tuple)) and len(x) > 0 and (isinstance(x[0], np.ndarray) or hasattr(x[0], "__dlpack__")):
-        rows = [array(row, f"row {i}") for i, row in enumerate(x)]
-        kind = rows[0].dtype if all(row.dtype == rows[0].dtype for row in rows) else np.dtype(np.float64)
-        for i, row in enumerate(rows):
-            if row.shape != rows[0].shape:
-                raise ValueError(f"row {i} has the shape {row.shape}, row 0 has {rows[0].shape}; all must be alike.")
-        return [np.ascontiguousarray(row, dtype=kind) for row in rows], rows[0].shape, x[0]
+    if isinstance(x, (list, tuple)) and len(x) > 0 and is_array(x[0]):
+        rows = alike(x)
+        return rows, rows[0].shape, x[0]
     matrix = array(x)
     if matrix.ndim == 0:
         raise ValueError("x is a single number; it must be the rows of a matrix, or a list of arrays.")
@@ -59,9 +55,9 @@ def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite
     weights: n positive numbers, where the rule takes them. center: for rules that clip. non_finite: "reject" (a
     ValueError names row and column) or "robust" (NaN is missing, an infinity as large as a number can be). threads:
     0 stands for medgrad.set_threads(); the result does not depend on it. round: which one of many, for rules that
-    shuffle. out: an array or tensor for the result, of its shape, which is returned; what it holds after an error is not
-    said. With return_info=True the result is (result, info), info being a dict with iterations, objective, certified gap,
-    stop, and the counts of nan and inf.
+    shuffle. out: an array, tensor or writable buffer for the result, of its shape, which is returned; what it holds after
+    an error is not said. With return_info=True the result is (result, info), info being a dict with iterations, objective,
+    certified gap, stop, and the counts of nan and inf.
 
     >>> import numpy as np
     >>> aggregate(np.array([[0., 0.], [1., 1.], [100., 1.]]), "median")
@@ -74,6 +70,8 @@ def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite
         threads = threads_of(threads)
     if round.__class__ is not int or round:
         round = round_of(round)
+    if return_info.__class__ is not bool:
+        return_info = flag("return_info", return_info)
     rows, shape, given = rows_of(x)
     if weights is not None:
         weights = np.ascontiguousarray(array(weights, "weights"), dtype=np.float64).ravel()

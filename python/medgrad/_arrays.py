@@ -1,8 +1,8 @@
 """Arrays of any library, in and out.
 
 numpy arrays of float32 and float64 are used as they are. Other real types become float64. Masked entries are NaN. What is not
-numpy's comes in by DLPack or the buffer protocol, without a copy, and results go back as what came in: a torch tensor for
-torch tensors.
+numpy's comes in by DLPack or the buffer protocol, without a copy. Results are torch tensors for torch tensors, and numpy arrays
+for everything else.
 """
 import sys
 
@@ -42,11 +42,36 @@ def _foreign(x, what):
             tensor = tensor.float()
         return tensor.resolve_conj().resolve_neg().numpy()
     if hasattr(x, "__dlpack__"):
-        return np.from_dlpack(x)
+        try:
+            return np.from_dlpack(x)
+        except (RuntimeError, BufferError) as told:
+            raise TypeError(f"{what} cannot be read: numpy says '{told}' It must be on the CPU, of a type that numpy has.") from None
+    if isinstance(x, (list, tuple)) and len(x) > 0 and type(x[0]) is not np.ndarray and hasattr(x[0], "__dlpack__"):
+        return np.stack(alike(x))  # numpy would make objects of them
     try:
         return np.asarray(x)
     except ValueError:  # numpy speaks of sequences
         raise ValueError(f"{what} has rows of different lengths; all must be alike.") from None
+
+
+def alike(rows):
+    """The arrays of a list, each in one piece, all of one shape and one type."""
+    arrays = [array(row, f"row {i}") for i, row in enumerate(rows)]
+    kind = arrays[0].dtype if all(x.dtype == arrays[0].dtype for x in arrays) else np.dtype(np.float64)
+    for i, x in enumerate(arrays):
+        if x.shape != arrays[0].shape:
+            raise ValueError(f"row {i} has the shape {x.shape}, row 0 has {arrays[0].shape}; all must be alike.")
+    return [np.asarray(x, dtype=kind, order="C") for x in arrays]
+
+
+def is_array(x):
+    """Is it an array by itself, of any library, that is there to be read without a copy?"""
+    if isinstance(x, np.ndarray) or hasattr(x, "__dlpack__"):
+        return True
+    try:
+        return memoryview(x).ndim > 0
+    except (TypeError, BufferError):
+        return False
 
 
 def is_torch(x):
@@ -66,7 +91,9 @@ def contiguous(x):
 
 
 def like(result, given):
-    """A result as what came in."""
+    """A result as what came in, or what that is a list of."""
+    while isinstance(given, (list, tuple)) and len(given) > 0:
+        given = given[0]
     if is_torch(given):
         torch = sys.modules["torch"]
         tensor = torch.from_numpy(result)
@@ -83,20 +110,31 @@ def output(out, shape, kind, read):
         if out.device.type != "cpu" or not out.is_floating_point() or out.layout != sys.modules["torch"].strided:
             raise TypeError(f"out is {out.dtype} on the device {out.device}; it must be dense, of real numbers, on the CPU.")
         target = out.numpy() if str(out.dtype) != "torch.bfloat16" and not out.is_neg() else None
-    elif isinstance(out, np.ndarray) and not isinstance(out, np.ma.MaskedArray):
-        if not np.can_cast(kind, out.dtype, "same_kind"):
-            raise TypeError(f"out has the type {out.dtype}; the result has {kind}.")
-        target = out
+        place = out
     else:
-        raise TypeError(f"out is {type(out).__name__}; it must be a numpy array or a tensor of torch.")
-    if tuple(out.shape) != shape:
-        raise ValueError(f"out has the shape {tuple(out.shape)}; the result has {shape}.")
+        place = target = _place(out)
+        if not np.can_cast(kind, target.dtype, "same_kind"):
+            raise TypeError(f"out has the type {target.dtype}; the result has {kind}.")
+    if tuple(place.shape) != shape:
+        raise ValueError(f"out has the shape {tuple(place.shape)}; the result has {shape}.")
     if target is not None and not target.flags.writeable:
         raise ValueError("out cannot be written to.")
     if target is None or target.dtype != kind or not target.flags.c_contiguous or not target.flags.aligned or \
             any(np.may_share_memory(target, x) for x in read):
-        return None, lambda result: _copied(out, result)
+        return None, lambda result: _copied(place, result)
     return target.reshape(-1), lambda result: _told(out)
+
+
+def _place(out):
+    """What a numpy array or a buffer has room for, as an array."""
+    if isinstance(out, np.ndarray) and not isinstance(out, np.ma.MaskedArray):
+        return out
+    try:
+        if not isinstance(out, np.ma.MaskedArray):
+            return np.asarray(memoryview(out))
+    except TypeError:
+        pass
+    raise TypeError(f"out is {type(out).__name__}; it must be a numpy array, a tensor of torch or a writable buffer.")
 
 
 def _copied(out, result):

@@ -3,7 +3,7 @@ import numpy as np
 
 from . import _core
 from ._aggregate import policy, rows_of
-from ._arguments import round_of, text, threads_of, whole
+from ._arguments import flag, round_of, text, threads_of, whole
 from ._arrays import contiguous, is_torch, like
 
 
@@ -25,7 +25,7 @@ def attack(x, name="sign-flip", *, f, against=None, non_finite="reject", threads
     >>> attack(np.array([[1., 2.], [3., 4.]]), "ipm", f=1, strength=10)
     array([[-20., -30.]])
     """
-    f = whole("f", f, 0, 2**32)
+    f, return_info = whole("f", f, 0, 2**32), flag("return_info", return_info)
     if against is not None:
         text("against", against)
     rows, shape, given = rows_of(x)

@@ -1,4 +1,5 @@
 """medgrad.aggregate: the same bits as the command, any kind of array, sentences for mistakes."""
+import array
 import sys
 import threading
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from medgrad._aggregate import rows_of
 
 RULES = [rule["name"] for rule in medgrad.methods()["rules"]]
 NEEDS = {"lp-median": {"p": 3}}
@@ -45,7 +47,8 @@ def test_shapes_lists_and_views():
     assert np.array_equal(medgrad.aggregate(x), median)
     assert medgrad.aggregate(np.zeros((3, 0))).shape == (0,)
     assert medgrad.aggregate(np.zeros((3, 0, 2))).shape == (0, 2)
-    assert medgrad.aggregate(np.arange(9.0)) == 4  # numbers are vectors of no axis
+    for numbers in (np.arange(9.0), list(np.arange(9.0)), [np.array(float(k)) for k in range(9)]):  # vectors of no axis
+        assert medgrad.aggregate(numbers) == 4 and medgrad.aggregate(numbers).shape == ()
     assert medgrad.aggregate(np.arange(9, dtype=np.int16).reshape(9, 1)).dtype == np.float64
     assert medgrad.aggregate(np.array([[1, 2], [3, 4], [5, 6]], dtype=">f4"))[1] == 4
 
@@ -68,6 +71,18 @@ def test_a_class_of_ones_own_and_dlpack():
     assert np.array_equal(medgrad.aggregate(x.view(Mine)), np.median(x, axis=0))
     assert np.array_equal(medgrad.aggregate(Foreign(x)), np.median(x, axis=0))
     assert np.array_equal(medgrad.aggregate([Foreign(row) for row in x]), np.median(x, axis=0))
+
+
+def test_buffers_go_in_and_out_without_a_copy():
+    x = sample()
+    median = np.median(x, axis=0)
+    rows = [array.array("d", row) for row in x]
+    for given in (memoryview(x), rows, [memoryview(row) for row in x]):
+        assert np.array_equal(medgrad.aggregate(given), median)
+    assert all(np.shares_memory(kept, row) for kept, row in zip(rows_of(rows)[0], rows))
+    for out in (array.array("d", median * 0), array.array("f", median * 0), memoryview(np.zeros(37)), bytearray(37 * 8)):
+        out = memoryview(out).cast("d") if isinstance(out, bytearray) else out
+        assert medgrad.aggregate(x, out=out) is out and np.allclose(out, median, rtol=1e-7)
 
 
 def test_what_is_masked_is_missing():
@@ -139,8 +154,11 @@ def test_results_of_any_shape_where_the_caller_wants_them(tmp_path):
     (lambda: np.empty(36), ValueError, "out has the shape (36,); the result has (37,)."),
     (lambda: np.empty((1, 37)), ValueError, "out has the shape (1, 37)"),
     (lambda: np.empty(37, int), TypeError, "out has the type int64; the result has float64."),
-    (lambda: np.ma.masked_all(37), TypeError, "out is MaskedArray; it must be a numpy array or a tensor of torch."),
+    (lambda: np.ma.masked_all(37), TypeError, "out is MaskedArray; it must be a numpy array, a tensor of torch or a writable buffer."),
     (lambda: [0.0] * 37, TypeError, "out is list"),
+    (lambda: bytearray(37), TypeError, "out has the type uint8; the result has float64."),
+    (lambda: memoryview(np.zeros(36)), ValueError, "out has the shape (36,); the result has (37,)."),
+    (lambda: memoryview(np.zeros(37).tobytes()).cast("d"), ValueError, "out cannot be written to."),
     (lambda: np.broadcast_to(0.0, 37), ValueError, "out cannot be written to."),
 ])
 def test_where_no_result_can_go(out, kind, sentence):

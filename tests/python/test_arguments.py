@@ -65,6 +65,8 @@ def test_whole_numbers(call, name):
     (lambda: medgrad.aggregate(X, "krum", f=1 + 0j), "f is (1+0j); it must be a number or text."),
     (lambda: medgrad.aggregate(X, "krum", f=np.array([1, 2])), "f is array([1, 2]); it must be a number or text."),
     (lambda: medgrad.aggregate(X, "krum", f=None, g={}), "g is {}; it must be a number or text."),
+    (lambda: medgrad.aggregate(X, return_info="no"), "return_info is 'no'; it must be True or False."),
+    (lambda: medgrad.attack(X, f=1, return_info=[]), "return_info is []; it must be True or False."),
     (lambda: medgrad.attack(X, 5, f=1), "name is 5; it must be text."),
     (lambda: medgrad.attack(X, "alie", f=1, strength="optimal", against=5), "against is 5; it must be text."),
     (lambda: medgrad.Estimator(5), "method is 5; it must be text."),

@@ -31,6 +31,20 @@ def test_whole_numbers_and_rows_of_two_kinds():
     assert mixed.tolist() == [1, 1, 1]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16])
+def test_lists_of_tensors(kind):
+    x = rows(60, 24, kind)
+    for given in (list(x), [torch.nn.Parameter(row) for row in x]):
+        assert torch.equal(medgrad.prox("l1", given, 1), medgrad.prox("l1", x, 1))
+        assert torch.equal(medgrad.project(given, 2, 1), medgrad.project(x, 2, 1))
+        assert repr(medgrad.tail_index(given)) == repr(medgrad.tail_index(x))
+    law = medgrad.Stable(1.5)
+    assert np.array_equal(law.pdf(list(x[0])), law.pdf(x[0]))  # of no axis
+    with pytest.raises(ValueError, match=r"row 1 has the shape \(3,\), row 0 has \(2,\)"):
+        medgrad.prox("l1", [torch.ones(2), torch.ones(3)], 1)
+
+
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("d", [24, 300_001])
 def test_a_result_where_the_caller_wants_it(kind, d):
@@ -61,7 +75,21 @@ def test_where_no_result_can_go(out, kind, sentence):
     assert sentence in str(told.value)
 
 
+class Foreign:
+    """Anything with DLPack."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack__(self, **arguments):
+        return self.x.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
 @pytest.mark.parametrize("x, sentence", [
+    (lambda: Foreign(rows(kind=torch.bfloat16)), "It must be on the CPU, of a type that numpy has."),
     (lambda: torch.empty(3, 4, device="meta"), "x is on the device meta; it must be on the CPU."),
     (lambda: rows().to_sparse(), "x is sparse"),
     (lambda: rows() + 0j, "x has the type complex"),
