@@ -72,6 +72,8 @@ class Stable:
     intervals: dict[str, tuple[float, float]]  # of fit()
     errors: dict[str, float]
     n: int
+    nan: int
+    inf: int
     def __init__(self, alpha: ArrayLike, beta: ArrayLike = 0.0, scale: ArrayLike = 1.0, location: ArrayLike = 0.0,
                  form: Literal["S0", "S1"] = "S0") -> None: ...
     def pdf(self, x: ArrayLike, threads: int = 0, tolerance: float | None = None) -> Any: ...

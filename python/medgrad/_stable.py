@@ -21,6 +21,17 @@ def _frozen(x):
     return x
 
 
+def _probabilities(q):
+    """q, and nan for what is not from 0 to 1, as scipy has it."""
+    q = np.asarray(array(q, "q"), dtype=np.float64)
+    return np.where((q >= 0) & (q <= 1), q, np.nan)
+
+
+def _counted(found, x):
+    """What was found in x, and how many of its entries are not finite."""
+    return {**found, "nan": int(np.count_nonzero(np.isnan(x))), "inf": int(np.count_nonzero(np.isinf(x)))}
+
+
 def _seed_of(seed, random_state):
     if random_state is None:
         return secrets.randbits(63) if seed is None else whole("seed", seed, 0, _MOST)
@@ -124,12 +135,12 @@ class Stable:
         return self._map("sf", x, threads)
 
     def ppf(self, q, threads=0):
-        """The x with cdf(x) = q."""
-        return self._map("ppf", q, threads)
+        """The x with cdf(x) = q; nan where q is no probability."""
+        return self._map("ppf", _probabilities(q), threads)
 
     def isf(self, q, threads=0):
-        """The x with sf(x) = q."""
-        return self._map("isf", q, threads)
+        """The x with sf(x) = q; nan where q is no probability."""
+        return self._map("isf", _probabilities(q), threads)
 
     def logcdf(self, x, threads=0):
         """log P(X <= x); -inf where the probability is smaller than any double."""
@@ -244,14 +255,15 @@ class Stable:
         method: "ml" (maximum likelihood), "cf" (weighted characteristic function: nearly as good, and faster),
         "koutrouvelis" and "kogon-williams" (regressions on the characteristic function), "quantiles" (McCulloch).
         profile: with "ml", intervals of alpha and beta from the profile of the likelihood. fit(-x) is the mirror of fit(x), bit for
-        bit.
+        bit. NaN is left out, and so are infinities with "ml", as no stable law gives them; for the others they are the farthest
+        numbers. `n` of the result says how many numbers it rests on, `nan` and `inf` how many were not finite.
         """
         found = _core.fit_stable(np.ascontiguousarray(array(x), dtype=np.float64).ravel(), text("method", method),
                                  flag("profile", profile))
         law = cls(found["alpha"], found["beta"], found["scale"], found["location"])
         law.intervals = found["intervals"]
         law.errors = found["errors"]
-        law.n = found["n"]
+        law.n, law.nan, law.inf = found["n"], found["missing"], found["infinite"]
         return law
 
     def _value(self):  # 0 is added, as -0 is 0
@@ -271,13 +283,15 @@ class Stable:
 
 def fit_student(x):
     """Student's t distribution of a sample by maximum likelihood: a dict with "degrees" (the tail index; inf for normal data),
-    "scale", "location", their 95 % "intervals" and standard "errors" (of 1/degrees: "inverse_degrees").
+    "scale", "location", their 95 % "intervals" and standard "errors" (of 1/degrees: "inverse_degrees"). What is not
+    finite is left out, and counted as "nan" and "inf"; "n" numbers are left.
 
     >>> import numpy as np
     >>> fit_student(np.random.default_rng(0).standard_t(3, 10_000))["intervals"]["degrees"][0] < 3
     True
     """
-    return _core.fit_student(np.ascontiguousarray(array(x), dtype=np.float64).ravel())
+    x = np.ascontiguousarray(array(x), dtype=np.float64).ravel()
+    return _counted(_core.fit_student(x), x)
 
 
 def fit_elliptical(x):
@@ -306,8 +320,10 @@ def elliptical_logpdf(x, alpha, location, shape):
 
 def fit_generalised_pareto(excesses):
     """The generalised Pareto law P(Y > y) = (1 + xi y / sigma)^(-1/xi) of excesses over a threshold, by maximum likelihood: a dict
-    with "xi" and "sigma", their 95 % "intervals", and the "p_value" of Anderson and Darling's test."""
-    return _core.fit_generalised_pareto(np.ascontiguousarray(array(excesses), dtype=np.float64).ravel())
+    with "xi" and "sigma", their 95 % "intervals", and the "p_value" of Anderson and Darling's test. NaN is left
+    out, an infinity counts as the largest finite one; "nan" and "inf" are how many there are."""
+    x = np.ascontiguousarray(array(excesses), dtype=np.float64).ravel()
+    return _counted(_core.fit_generalised_pareto(x), x)
 
 
 def tail_index(x, batch=10, bootstrap=0, threads=0):
@@ -322,7 +338,8 @@ def tail_index(x, batch=10, bootstrap=0, threads=0):
     the mean to the median, in spreads (of vectors without a sign). "mean_squared_errors" are those of "mean", "median", "huber" and,
     of vectors, "geometric_median" in such batches; "better_median" is then "geometric" or "componentwise". "tail_index" has its 95 % "interval"; "tails" has the peaks over a threshold of each
     tail. "quantiles" (McCulloch's fit of a stable law), "hill" and "log_moment" are dicts with "alpha" and its "interval", or
-    a sentence where the method cannot tell.
+    a sentence where the method cannot tell. NaN is left out; an infinity counts as farther out than every finite number.
+    "nan" and "inf" are how many there are.
     """
     batch, x = whole("batch", batch, 1, 2**53), array(x)
     bootstrap, threads = whole("bootstrap", bootstrap, 0, 10**6), threads_of(threads)
@@ -331,5 +348,7 @@ def tail_index(x, batch=10, bootstrap=0, threads=0):
     if x.ndim == 2:
         if bootstrap > 0:
             raise ValueError(f"bootstrap is {bootstrap}; it is for numbers, and x has two axes.")
-        return _core.tail_summary_rows(np.ascontiguousarray(x), batch)
-    return _core.tail_summary(np.ascontiguousarray(x, dtype=np.float64).ravel(), batch, bootstrap, threads)
+        found = _core.tail_summary_rows(np.ascontiguousarray(x), batch)
+    else:
+        found = _core.tail_summary(np.ascontiguousarray(x, dtype=np.float64).ravel(), batch, bootstrap, threads)
+    return _counted(found, x)

@@ -137,6 +137,12 @@ def test_many_laws_at_once():
 def test_missing_probabilities_and_random_states():
     law = medgrad.Stable(1.5)
     assert np.isnan(law.ppf([np.nan, 0.5])).tolist() == [True, False] and np.isnan(law.isf(np.nan))
+    q = [-0.1, 0.0, 0.5, 1.0, 1.1, np.inf]
+    for laws, theirs in ((law, stats.levy_stable(1.5, 0)), (medgrad.Stable([2.0, 2.0], 0.0, np.sqrt(0.5)), stats.norm())):
+        for name in ("ppf", "isf"):
+            found = getattr(laws, name)(np.reshape(q, (6, 1)))
+            expected = getattr(theirs, name)(np.reshape(q, (6, 1)))
+            assert np.allclose(found, np.broadcast_to(expected, found.shape), atol=1e-9, equal_nan=True), name
     assert np.array_equal(law.rvs(5, random_state=7), law.rvs(5, seed=7))
     for make in (np.random.default_rng, np.random.RandomState):
         state = make(3)
@@ -187,6 +193,24 @@ def test_fit_and_tail_index():
     assert abs(simulated["p_value"] - medgrad.tail_index(x)["p_value"]) < 0.3
     with pytest.raises(ValueError, match="bootstrap is 9; it is for numbers"):
         medgrad.tail_index(np.zeros((30, 2)), bootstrap=9)
+
+
+def test_what_is_not_finite_is_left_out_and_counted():
+    x = medgrad.Stable(1.6).rvs(300, seed=5)
+    odd = np.concatenate([x[:100], [np.nan] * 30, x[100:], [np.inf, -np.inf]])
+    for method in ("ml", "cf", "quantiles"):
+        law, clean = medgrad.Stable.fit(odd, method), medgrad.Stable.fit(x, method)
+        assert (law.nan, law.inf, clean.nan, clean.inf) == (30, 2, 0, 0) and clean.n == 300
+        assert law.n == (300 if method == "ml" else 302) and law.alpha == pytest.approx(clean.alpha, rel=1e-5 if method == "ml" else 0.05)
+    found = medgrad.fit_student(odd)
+    assert (found["n"], found["nan"], found["inf"]) == (300, 30, 2)
+    assert found["degrees"] == pytest.approx(medgrad.fit_student(x)["degrees"], rel=1e-5)
+    excesses = medgrad.fit_generalised_pareto(np.append(np.abs(x), np.nan))
+    assert (excesses["n"], excesses["nan"], excesses["inf"]) == (300, 1, 0)
+    found = medgrad.tail_index(odd)
+    assert (found["nan"], found["inf"], found["infinite_variance"]) == (30, 2, "yes")
+    rows = np.float32(odd[:330].reshape(110, 3))
+    assert {name: medgrad.tail_index(rows)[name] for name in ("nan", "inf")} == {"nan": 30, "inf": 0}
 
 
 def test_scores_and_tail_moments():
@@ -265,7 +289,7 @@ def test_theory():
     (lambda: medgrad.Stable(1.5, form="S2"), "form"),
     (lambda: medgrad.Stable(1.5).to("S2"), "form is 'S2'"),
     (lambda: medgrad.Stable(0.05).pdf(1.0), "alpha"),
-    (lambda: medgrad.Stable(1.5).ppf(1.5), "1.5"),
+    (lambda: medgrad.Stable(1.5).expected_shortfall(1.5), "1.5"),
     (lambda: medgrad.Stable.fit(np.ones(5)), "20"),
     (lambda: medgrad.Stable(1.5).interval(95), "confidence is 95.0; it must be from 0 to 1."),
     (lambda: medgrad.tail_index(np.zeros((3, 4, 5))), "x has 3 axes"),
