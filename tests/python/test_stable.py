@@ -6,7 +6,7 @@ import pickle
 import medgrad
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 
 @pytest.mark.parametrize("alpha, beta", [(2.0, 0.0), (1.5, 0.0), (1.5, 0.5), (1.2, -0.7), (0.7, 0.3), (1.0, 0.0)])
@@ -39,6 +39,22 @@ def test_logarithms_and_moments_of_many_laws():
     assert np.array_equal(laws.mean(), [0, 0, np.inf, np.nan], equal_nan=True)
     assert np.array_equal(laws.var(), [18, np.inf, np.inf, np.inf]) and laws.median().shape == (4,)
     assert np.array_equal(laws.interval(0.5)[1], laws.ppf(0.75))
+
+
+@pytest.mark.parametrize("form", ["S0", "S1"])
+@pytest.mark.parametrize("alpha, beta", [(1.3, -0.5), (1.5, 0.5), (1.7, 0.9), (1.9, 0.5), (1.9, -0.1)])
+def test_the_middle_of_skewed_laws(alpha, beta, form):
+    """Where scipy 1.10 is wrong. f(x) = Re (1/pi) int_0^inf exp(-ixt - A t^alpha) dt in S1, A = 1 - i beta tan(pi alpha/2): by
+    quadrature, and as sum over k of (-ix)^k / k! Gamma((k+1)/alpha) / alpha A^(-(k+1)/alpha)."""
+    a = 1 - 1j * beta * math.tan(math.pi * alpha / 2)
+    middle = a.imag if form == "S0" else 0.0
+    for x in (-0.05, -0.004, 0.0, 1e-9, 0.004, 0.05):
+        f = medgrad.Stable(alpha, beta, form=form).pdf(middle + x)
+        x = middle + x - middle  # as it was rounded
+        terms = [(-1j * x) ** k / math.factorial(k) * math.gamma((k + 1) / alpha) / alpha * a ** (-(k + 1) / alpha) for k in range(25)]
+        assert f == pytest.approx(sum(terms).real / math.pi, rel=1e-11)
+        by_quadrature, _ = integrate.quad(lambda t: math.exp(-t**alpha) * math.cos(x * t + a.imag * t**alpha), 0, np.inf, limit=400)
+        assert f == pytest.approx(by_quadrature / math.pi, rel=1e-9)
 
 
 def test_closed_forms_in_the_far_tails():
