@@ -112,3 +112,52 @@ def test_states_that_are_none():
         for wrong in ({}, None, {"state": {}}):
             with pytest.raises(ValueError, match=r"it must be what state_dict\(\) gave|was not wrapped"):
                 optimizer.load_state_dict(wrong)
+
+
+def changed(state, *path, to):
+    """A copy of a state with something else at a place."""
+    state = copy.deepcopy(state)
+    place = state
+    for name in path[:-1]:
+        place = place[name]
+    if to is KeyError:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = to
+    return state
+
+
+M = torch.zeros(5, 3)
+WRONG_MEMORY = [((0,), [1], "is list"), ((0, "m"), "x", "'m' of .* is str"), ((0, "m"), KeyError, "has no 'm'"),
+                ((0, "m"), M.long(), "has the type torch.int64"), ((0, "m"), torch.zeros(3), r"of shape \(3,\)"),
+                ((0, "step"), "x", "'step' of .* is no number"), ((0, "size"), [], "'size' of .* is no number"),
+                ((-1,), {"m": M, "v": M}, "a parameter -1"), ((7,), {"m": M, "v": M}, "a parameter 7")]
+WRONG = [(maker, ("state", *path), to, told) for maker in MAKERS for path, to, told in WRONG_MEMORY
+         if not (maker != "adam" and path == (0, "m") and to is KeyError)] + [
+    ("adam", ("state", 0, "v"), KeyError, "has no 'v'"), ("adam", ("state", 0, "v"), None, "'v' of .* is NoneType"),
+    ("sgd", ("state",), [], "'state' of the state is list"), ("sgd", ("param_groups",), {}, "'param_groups' of the state is dict"),
+    ("sgd", ("param_groups",), [], "its groups have not"), ("sgd", ("param_groups", 0), 3, "group 1 of the state is int"),
+    ("sgd", ("param_groups", 0, "params"), KeyError, "has no 'params'"), ("sgd", ("param_groups", 0, "skipped"), "x", "no number"),
+    ("wrap", ("filter",), {}, "has no 'state'"), ("wrap", ("filter",), 3, "is int"), ("wrap", ("state",), KeyError, "has no 'state'"),
+    ("wrap", ("filter", "options"), KeyError, "has no 'options'"), ("wrap", ("filter", "options"), {}, "of no method"),
+    ("wrap", ("filter", "options", "tau"), [], "of no method"), ("wrap", ("filter", "options", "method"), "vclip", "is of the method"),
+    ("wrap", ("filter", "line"), 5, "is int"), ("wrap", ("filter", "sizes"), 5, "is int"),
+    ("wrap", ("filter", "sizes", 0), {"size": "x"}, "no number"), ("wrap", ("filter", "state"), [], "is list")] + [
+    ("wrap", ("filter", "state", *path), to, told) for path, to, told in WRONG_MEMORY]
+
+
+@pytest.mark.parametrize("maker, path, to, told", WRONG)
+def test_a_damaged_state_is_refused_and_changes_nothing(maker, path, to, told):
+    makers = {**MAKERS, "wrap": lambda params: mt.wrap(torch.optim.Adam(params, 0.1), "cclip", tau=0.25)}
+    params = net()
+    optimizer = makers[maker](params)
+    go(optimizer, params)
+    saved = optimizer.state_dict()
+    with pytest.raises(ValueError, match=told):
+        optimizer.load_state_dict(changed(saved, *path, to=to))
+    others = copy.deepcopy(params)
+    twin = makers[maker](others)
+    twin.load_state_dict(saved)
+    go(optimizer, params, 2)
+    go(twin, others, 2)
+    assert all(torch.equal(a, b) for a, b in zip(params, others))

@@ -7,6 +7,7 @@ from .. import _core
 from .._arguments import real, text
 from ._engine import Engine
 from ._settings import COMMON, PARAMETERS, Number, Params, Settings, online_of
+from ._states import check_memory, check_numbers, check_parts, refuse
 
 
 _KEPT = ("params", "param_names", "skipped", "size", "global_size")  # what is in a group beside its options
@@ -118,24 +119,7 @@ class TrackingOptimizer(torch.optim.Optimizer):
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Goes on bit for bit where another stopped, with its options. A ValueError, and nothing changes, where the state is
         of another optimiser, method or model."""
-        if not isinstance(state_dict, dict) or not {"state", "param_groups"} <= set(state_dict):
-            raise ValueError("the state has not the entries 'state' and 'param_groups'; it must be what state_dict() gave.")
-        for k, (mine, other) in enumerate(zip(self.param_groups, state_dict["param_groups"])):
-            lacking = [name for name in self.defaults if name not in other]
-            if lacking:
-                raise ValueError(f"group {k + 1} of the state has no {lacking[0]}: it is of another optimiser than "
-                                 f"{type(self).__name__}.")
-            lines = [self._settings_of(len(self._settings) + 1, group).line for group in (mine, other)]
-            if lines[0] != lines[1]:
-                raise ValueError(f"group {k + 1} of the state is of the method '{lines[1]}', the optimiser has '{lines[0]}'.")
-        saved = dict(zip((number for group in state_dict["param_groups"] for number in group["params"]),
-                         (w for group in self.param_groups for w in group["params"])))
-        memory = {w: state_dict["state"][number] for number, w in saved.items() if number in state_dict["state"]}
-        for w, state in memory.items():
-            for name in ("m", "v"):
-                if name in state and state[name].shape != w.shape:
-                    raise ValueError(f"the state is of a parameter of shape {tuple(state[name].shape)}, the optimiser has one "
-                                     f"of shape {tuple(w.shape)} in its place.")
+        memory = self._checked(state_dict)
         super().load_state_dict(state_dict)
         # torch would bring m to the type of the weights; of half precision, it is kept in float. And it is ours alone.
         for w, state in memory.items():
@@ -143,6 +127,35 @@ class TrackingOptimizer(torch.optim.Optimizer):
                 if isinstance(state.get(name), torch.Tensor):
                     self.state[w][name] = state[name].detach().to(w.device, copy=True)
         self._engine.forget()
+
+    def _checked(self, state_dict):
+        """What a state has of every parameter."""
+        check_parts(state_dict, {"state": dict, "param_groups": list}, "the state")
+        for k, group in enumerate(state_dict["param_groups"]):
+            check_parts(group, {"params": list}, f"group {k + 1} of the state")
+            check_numbers(group, ("skipped", "size", "global_size"), f"group {k + 1} of the state")
+        names = []  # of what is kept of every parameter
+        for k, (mine, other) in enumerate(zip(self.param_groups, state_dict["param_groups"])):
+            lacking = [name for name in self.defaults if name not in other]
+            if lacking:
+                raise ValueError(f"group {k + 1} of the state has no {lacking[0]}: it is of another optimiser than "
+                                 f"{type(self).__name__}.")
+            now, saved = (self._settings_of(len(self._settings) + 1, group) for group in (mine, other))
+            if now.line != saved.line:
+                raise ValueError(f"group {k + 1} of the state is of the method '{saved.line}', the optimiser has '{now.line}'.")
+            names += [("m",) if now.adaptive is None else ("m", "v")] * len(mine["params"])
+        numbers = [number for group in state_dict["param_groups"] for number in group["params"]]
+        places = dict(zip(numbers, zip((w for group in self.param_groups for w in group["params"]), names)))
+        memory = {}
+        for number, state in state_dict["state"].items():
+            if number in places:
+                w, kept = places[number]
+                begun = not isinstance(state, dict) or any(name in state for name in kept)  # before its first step it is empty
+                check_memory(state, kept if begun else (), w, f"parameter {number} of the state")
+                memory[w] = state
+            elif isinstance(number, int) and number not in numbers:
+                refuse(f"the state has a parameter {number}, and its groups have not")
+        return memory
 
     def __getstate__(self):
         return {**super().__getstate__(), "_settings": [], "_engine": None}

@@ -9,6 +9,7 @@ from .._arguments import text
 from ._engine import Engine
 from ._optim import MedianSGD
 from ._settings import COMMON, Number, Settings, online_of
+from ._states import check_memory, check_numbers, check_parts, refuse
 
 
 class FilteredOptimizer(torch.optim.Optimizer):
@@ -66,9 +67,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
     def _settings_now(self):
         key = tuple(self._options.items())
         if self._settings is None or self._settings.key != key:
-            options = self._options
-            parameters = {name: value for name, value in options.items() if name not in MedianSGD._OWN}
-            self._settings = Settings(key, {**COMMON, "lr": 0.0, **options}, online_of(options["method"], parameters))
+            self._settings = _settings_of(key, self._options)
         return self._settings
 
     def _groups(self):
@@ -137,20 +136,33 @@ class FilteredOptimizer(torch.optim.Optimizer):
                                                           "line": self._settings_now().line}}
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Goes on bit for bit where another stopped. A ValueError, and nothing changes, where the state is of another method or
+        model, or is none."""
         saved = state_dict.get("filter") if isinstance(state_dict, dict) else None
         if saved is None:
             raise ValueError("the state has no filter: it is of an optimiser that was not wrapped.")
-        if saved["line"] != self._settings_now().line:
+        check_parts(state_dict, {"state": dict, "param_groups": list}, "the state")
+        check_parts(saved, {"state": dict, "options": dict, "line": str}, "the filter of the state")
+        try:
+            line = _settings_of(None, saved["options"]).line
+        except (KeyError, TypeError):
+            refuse("the options of the filter of the state are those of no method")
+        if not saved["line"] == line == self._settings_now().line:
             raise ValueError(f"the state is of the method '{saved['line']}', the filter has '{self._settings_now().line}'.")
+        sizes = saved.get("sizes", [])
+        for k, one in enumerate(sizes if isinstance(sizes, list) else [sizes]):
+            check_parts(one, {}, f"group {k + 1} of the filter of the state")
+            check_numbers(one, ("size", "global_size"), f"group {k + 1} of the filter of the state")
         places = self._places()
         for i, state in saved["state"].items():
-            if i >= len(places) or state["m"].shape != places[i].shape:
-                raise ValueError("the state is of another model: shapes differ.")
+            if type(i) is not int or not 0 <= i < len(places):
+                raise ValueError(f"the state is of another model: its filter has a parameter {i!r}, and the optimiser has {len(places)}.")
+            check_memory(state, ("m",), places[i], f"parameter {i} of the filter of the state")
         self.optimizer.load_state_dict({name: value for name, value in state_dict.items() if name != "filter"})
         self._filtered = None
         places = self._places()
         self._options = dict(saved["options"])
-        self._sizes = [dict(sizes) for sizes in saved.get("sizes", ())]
+        self._sizes = [dict(one) for one in sizes]
         self._memory = {places[i]: {name: x.detach().to(places[i].device, copy=True) if isinstance(x, torch.Tensor) else x
                                     for name, x in state.items()} for i, state in saved["state"].items()}
         self._engine.forget()
@@ -165,6 +177,11 @@ class FilteredOptimizer(torch.optim.Optimizer):
 
     def __repr__(self):
         return f"wrap({self.optimizer!r}, {self._settings_now().line!r})"
+
+
+def _settings_of(key, options):
+    parameters = {name: value for name, value in options.items() if name not in MedianSGD._OWN}
+    return Settings(key, {**COMMON, "lr": 0.0, **options}, online_of(options["method"], parameters))
 
 
 def wrap(optimizer: torch.optim.Optimizer, method: str = "vclip", tau: Optional[Number] = None, *,
