@@ -5,6 +5,7 @@
     Estimator   follows the centre of a stream of vectors
     prox, project   proximal operators of distances, projections onto balls
     Stable, tail_index   stable distributions, and how heavy tails are
+    sample      random rows of stable and other noise
     fit_student, fit_generalised_pareto   other laws with heavy tails
     fit_elliptical, elliptical_logpdf     stable laws of vectors
     theory      what the paper proves, as numbers
@@ -31,11 +32,12 @@ from ._attack import attack
 from ._checkpoint import load_checkpoint
 from ._estimator import Estimator
 from ._experiments import reproduce, run
+from ._noise import sample
 from ._stable import Stable, elliptical_logpdf, fit_elliptical, fit_generalised_pareto, fit_student, tail_index
 
 __version__ = _core.__version__
 __all__ = ["Estimator", "Stable", "aggregate", "attack", "elliptical_logpdf", "fit_elliptical", "fit_generalised_pareto", "fit_student",
-           "load_checkpoint", "methods", "project", "prox", "reproduce", "run", "set_threads", "tail_index", "theory"]
+           "load_checkpoint", "methods", "project", "prox", "reproduce", "run", "sample", "set_threads", "tail_index", "theory"]
 
 
 def prox(distance, x, tau, **parameters):
@@ -71,8 +73,12 @@ def _by_row(function, given):
 
 
 def methods():
-    """Every method by kind ("distances", "online", "rules", "pre_aggregators", "workers", "attacks", "noises", "optimizers",
-    "schedules"): a list of dicts with name, aliases, formula, meaning and parameters (name, meaning, range, default)."""
+    """Every method by kind: a list of dicts with name, aliases, formula, meaning and parameters (name, meaning, range, default).
+
+    "distances" are for prox(), "online" for Estimator and medgrad.torch, "rules" and "pre_aggregators" for aggregate(),
+    "attacks" for attack(), "noises" for sample(). "workers", "optimizers" and "schedules" are words of the command and of
+    experiments, which run() takes, and have no function of their own here.
+    """
     return _core.methods()
 
 

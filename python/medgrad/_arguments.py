@@ -1,10 +1,12 @@
 """What callers give: whole numbers, numbers, texts, checked with the sentences of the command."""
 import operator
+import secrets
 
 import numpy as np
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 MOST_THREADS = 1024
+MOST = 2**64 - 1  # of a seed, of a stream and of a round
 
 
 def whole(name, value, least=0, most=None):
@@ -54,7 +56,12 @@ def threads_of(value):
 
 
 def round_of(value):
-    return whole("round", value, 0, 2**64 - 1)
+    return whole("round", value, 0, MOST)
+
+
+def seed_of(value):
+    """A seed; a new one every time for None."""
+    return secrets.randbits(63) if value is None else whole("seed", value, 0, MOST)
 
 
 def shape_of(name, value):

@@ -1,13 +1,9 @@
 """Stable distributions, with the method names of scipy.stats."""
-import secrets
-
 import numpy as np
 
 from . import _core
-from ._arguments import flag, float_type, one_of, real, shape_of, text, threads_of, whole
+from ._arguments import MOST, flag, float_type, one_of, real, seed_of, shape_of, text, threads_of, whole
 from ._arrays import array
-
-_MOST = 2**64 - 1  # of a seed and of a stream
 
 
 def _side(tail, words):
@@ -34,14 +30,14 @@ def _counted(found, x):
 
 def _seed_of(seed, random_state):
     if random_state is None:
-        return secrets.randbits(63) if seed is None else whole("seed", seed, 0, _MOST)
+        return seed_of(seed)
     if seed is not None:
         raise ValueError("seed and random_state both give a seed; give one of them.")
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**63 - 1, dtype=np.int64))
-    return whole("random_state", random_state, 0, _MOST)
+    return whole("random_state", random_state, 0, MOST)
 
 
 class Stable:
@@ -225,7 +221,7 @@ class Stable:
         share one. random_state, as in scipy: a seed, or a numpy Generator or RandomState, which draws one."""
         shape = self._which.shape if size is None else shape_of("size", size)
         seed = _seed_of(seed, random_state)
-        stream, threads = whole("stream", stream, 0, _MOST), threads_of(threads)
+        stream, threads = whole("stream", stream, 0, MOST), threads_of(threads)
         kind = float_type(dtype)
         if self._which.ndim == 0:
             count = int(np.prod(shape, dtype=np.int64))

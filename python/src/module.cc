@@ -5,7 +5,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -141,11 +140,10 @@ PYBIND11_MODULE(_core, m) {
   m.def("threads", &threads);
   m.def("forget_threads", &forget_threads);
   m.def("checksum", &checksum);
-  // The candidate that a name is a likely slip of the pen for, or None.
-  m.def("near_match", [](const std::string& name, const std::vector<std::string>& candidates) {
+  // " Did you mean 'x'?" for a name that is a likely slip of the pen, or nothing.
+  m.def("suggestion", [](const std::string& name, const std::vector<std::string>& candidates) {
     const std::vector<std::string_view> views(candidates.begin(), candidates.end());
-    const auto found = medgrad::near_match(name, views);
-    return found ? std::optional<std::string>(*found) : std::nullopt;
+    return medgrad::suggestion(name, views);
   });
   add_rules(m);
   add_attacks(m);
@@ -158,4 +156,5 @@ PYBIND11_MODULE(_core, m) {
   add_stable(m);
   add_theory(m);
   add_methods(m);
+  add_noises(m);
 }

@@ -125,5 +125,6 @@ void add_distances(py::module_& m);
 void add_stable(py::module_& m);
 void add_theory(py::module_& m);
 void add_methods(py::module_& m);
+void add_noises(py::module_& m);
 
 }  // namespace medgrad::python

@@ -17,6 +17,7 @@ CALLS = {
     "pdf": lambda **given: medgrad.Stable(1.5).pdf(X, **given),
     "array of laws": lambda **given: medgrad.Stable([1.5, 1.6]).cdf(0.0, **given),
     "scores": lambda **given: medgrad.Stable(1.5).scores(X, **given),
+    "sample": lambda **given: medgrad.sample("pareto", 3, **given),
     "rvs": lambda **given: medgrad.Stable(1.5).rvs(3, **given),
     "set_threads": lambda threads: medgrad.set_threads(threads),
 }
@@ -45,6 +46,9 @@ def test_threads(call):
     (lambda v: medgrad.Stable(1.5).rvs(3, seed=v), "seed"),
     (lambda v: medgrad.Stable(1.5).rvs(3, random_state=v), "random_state"),
     (lambda v: medgrad.Stable(1.5).rvs(3, seed=1, stream=v), "stream"),
+    (lambda v: medgrad.sample("gaussian", v), "n"),
+    (lambda v: medgrad.sample("gaussian", seed=v), "seed"),
+    (lambda v: medgrad.sample("gaussian", stream=v), "stream"),
     (lambda v: medgrad.theory.C_n(1.5, v), "n"),
 ])
 def test_whole_numbers(call, name):
@@ -73,6 +77,7 @@ def test_whole_numbers(call, name):
     (lambda: medgrad.Estimator("vclip", average="yes"), "average is 'yes'; it must be True or False."),
     (lambda: medgrad.Estimator("vclip", dtype=np.float16), "dtype is float16; it must be float32 or float64."),
     (lambda: medgrad.Estimator("vclip").set_tau("x"), "tau is 'x'; it must be a number."),
+    (lambda: medgrad.sample(5), "noise is 5; it must be text."),
     (lambda: medgrad.prox(5, X, 1), "distance is 5; it must be text."),
     (lambda: medgrad.prox("l1", X, "a"), "tau is 'a'; it must be a number."),
     (lambda: medgrad.prox("l1", X, np.ones(4)), "tau is array([1., 1., 1., 1.]); it must be a number."),

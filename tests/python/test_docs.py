@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.mark.parametrize("name", ["medgrad", "medgrad._aggregate", "medgrad._attack", "medgrad._estimator",
-                                  "medgrad._stable", "medgrad.theory", "medgrad.torch._optim", "medgrad.torch._wrap"])
+                                  "medgrad._noise", "medgrad._stable", "medgrad.theory", "medgrad.torch._optim", "medgrad.torch._wrap"])
 def test_examples(name):
     if name.startswith("medgrad.torch"):
         pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")

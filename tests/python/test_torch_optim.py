@@ -231,6 +231,21 @@ def test_groups_schedulers_closures_and_gradients_set_to_none():
     assert (extra < 0).all() and len(optimizer.param_groups) == 3
 
 
+@pytest.mark.parametrize("make", [lambda p: mt.MedianSGD(p, 0.1), lambda p: mt.ClippedSGD(p, 0.1), mt.MedianAdam])
+def test_cyclic_schedulers(make):
+    schedulers = torch.optim.lr_scheduler
+    for schedule in (lambda o: schedulers.OneCycleLR(o, 0.4, total_steps=20, cycle_momentum=False),
+                     lambda o: schedulers.CyclicLR(o, 0.02, 0.4, cycle_momentum=False)):
+        params = parameters()
+        optimizer = make(params)
+        scheduler, rates = schedule(optimizer), []
+        for t in range(4):
+            run(optimizer, params, [t])
+            rates.append(optimizer.param_groups[0]["lr"])
+            scheduler.step()
+        assert rates == sorted(set(rates)) and rates[0] < 0.03
+
+
 def test_gradients_that_come_and_go():
     a, b = torch.zeros(3, requires_grad=True), torch.zeros(2, requires_grad=True)
     optimizer = mt.MedianAdam([a, b], 0.1)
@@ -477,7 +492,7 @@ def test_gradients_that_are_not_finite():
 @pytest.mark.parametrize("call, kind, sentence", [
     (lambda p: mt.MedianSGD(p, -1), ValueError, "lr is -1; it must satisfy 0 <= lr < inf."),
     (lambda p: mt.MedianSGD(p, "0.1"), TypeError, "lr is '0.1'; it must be a number."),
-    (lambda p: mt.MedianSGD(p, 0.1, weigth_decay=1), ValueError, "is not an option of MedianSGD. Did you mean weight_decay?"),
+    (lambda p: mt.MedianSGD(p, 0.1, weigth_decay=1), ValueError, "is not an option of MedianSGD. Did you mean 'weight_decay'?"),
     (lambda p: mt.MedianSGD(p, 0.1, tau=0), ValueError, "tau is 0; it must satisfy 0 < tau < inf"),
     (lambda p: mt.MedianSGD(p, 0.1, "vlcip"), ValueError, "Did you mean 'vclip'?"),
     (lambda p: mt.MedianSGD(p, 0.1, nesterov=True), ValueError, "nesterov is not a parameter of vclip"),
@@ -511,7 +526,7 @@ def test_mistakes(call, kind, sentence):
 ])
 def test_a_misspelt_option_of_a_group_is_told(make, name, near):
     params = parameters()
-    sentence = f"{name} is not an option of .*Did you mean {near}?"
+    sentence = fr"{name} is not an option of \w+\. Did you mean '{near}'\?"
     with pytest.raises(ValueError, match=sentence):
         make([{"params": params[:1]}, {"params": params[1:], name: 0.1}])
     optimizer = make([{"params": params[:1]}])

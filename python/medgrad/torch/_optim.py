@@ -39,9 +39,9 @@ class TrackingOptimizer(torch.optim.Optimizer):
             if not isinstance(name, str) or name in mine:
                 continue
             given = name in self.defaults  # to the constructor: the registry says what is wrong with those
-            near = _core.near_match(name, sorted({*self._OWN, *(() if given else self._TAKES)}))
-            if near is not None:
-                raise ValueError(f"{name} is not an option of {type(self).__name__}. Did you mean {near}?")
+            near = _core.suggestion(name, [*self._OWN, *(() if given else sorted(self._TAKES))])
+            if near:
+                raise ValueError(f"{name} is not an option of {type(self).__name__}.{near}")
             if name in foreign and not given:
                 raise ValueError(f"{name} is not an option of {type(self).__name__}, and a group of parameters has it; leave it out.")
 
