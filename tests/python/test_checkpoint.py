@@ -38,8 +38,9 @@ OPTIMIZER = {"kind": "MedianSGD", "steps": 3, "groups": [{"lr": 0.1, "parameters
 HEADER = {"__metadata__": {"medgrad": "optimizer", "format": "1", "version": "0.1.0", "optimizer": json.dumps(OPTIMIZER)},
           "optimizer.0.1.m": {"dtype": "F32", "shape": [2, 1], "data_offsets": [0, 8]},
           "optimizer.0.1.v": {"dtype": "BF16", "shape": [3], "data_offsets": [8, 14]},
-          "optimizer.0.1.workers": {"dtype": "F64", "shape": [0, 2], "data_offsets": [14, 14]}}
-DATA = struct.pack("<2f3H", 1.5, -2.0, 0x3F80, 0xC000, 0x7F7F)
+          "optimizer.0.1.workers": {"dtype": "F64", "shape": [0, 2], "data_offsets": [14, 14]},
+          "optimizer.0.1.one": {"dtype": "BF16", "shape": [], "data_offsets": [14, 16]}}
+DATA = struct.pack("<2f4H", 1.5, -2.0, 0x3F80, 0xC000, 0x7F7F, 0xC000)
 
 
 def changed(change):
@@ -56,7 +57,7 @@ def test_a_file_by_its_definition(tmp_path):
     assert (read["kind"], read["version"], first, second["steps"]) == ("optimizer", "0.1.0", None, 3)
     assert second["m"].dtype == np.float32 and second["m"].tolist() == [[1.5], [-2.0]]
     assert second["v"].dtype == np.float32 and second["v"].tolist() == [1.0, -2.0, float(np.float32(2**127 * (2 - 2**-7)))]
-    assert second["workers"].shape == (0, 2)
+    assert second["workers"].shape == (0, 2) and second["one"].shape == () and second["one"] == -2
     second["m"][0] = 7  # ours to change
 
 

@@ -2,6 +2,7 @@
 
     MedianSGD, ClippedSGD, MedianAdam   optimisers as those of torch.optim
     wrap               puts a median filter in front of any optimiser
+    save_state, load_state   the state of an optimiser as a file in which nothing can run
     probe              how noisy the gradients of a model are, and how heavy their tails
     robust_all_reduce, ddp_hook, Crew   workers of which some may be wrong or dead
 
@@ -11,9 +12,11 @@ import torch as _torch
 
 from ._optim import ClippedSGD, MedianAdam, MedianSGD, TrackingOptimizer
 from ._probe import GradientNoise, probe
+from ._saving import load_state, save_state
 from ._wrap import FilteredOptimizer, wrap
 
-__all__ = ["ClippedSGD", "FilteredOptimizer", "GradientNoise", "MedianAdam", "MedianSGD", "TrackingOptimizer", "probe", "wrap"]
+__all__ = ["ClippedSGD", "FilteredOptimizer", "GradientNoise", "MedianAdam", "MedianSGD", "TrackingOptimizer", "load_state",
+           "probe", "save_state", "wrap"]
 
 if _torch.distributed.is_available():
     from ._crew import Crew

@@ -38,6 +38,14 @@ def zeros_for(w):
     return zeros.as_strided(w.size(), w.stride())
 
 
+def taken_over(x, w):
+    """A copy of what was kept of a parameter w by another: on its device, and in its layout, as the kernels need it."""
+    x = x.detach().to(w.device, copy=True)
+    if x.shape != w.shape or x.stride() == w.stride() or not is_plain(x) or not is_plain(w):
+        return x
+    return torch.empty_like(w, dtype=x.dtype, requires_grad=False, memory_format=torch.preserve_format).copy_(x)
+
+
 class Slot:
     """A parameter in a step."""
     __slots__ = ("w", "state", "settings", "group", "index")

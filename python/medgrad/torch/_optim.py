@@ -5,7 +5,7 @@ import torch
 
 from .. import _core
 from .._arguments import real, text
-from ._engine import Engine
+from ._engine import Engine, taken_over
 from ._settings import COMMON, PARAMETERS, Number, Params, Settings, online_of
 from ._states import check_memory, check_numbers, check_parts, refuse
 
@@ -125,7 +125,7 @@ class TrackingOptimizer(torch.optim.Optimizer):
         for w, state in memory.items():
             for name in ("m", "v", "size"):
                 if isinstance(state.get(name), torch.Tensor):
-                    self.state[w][name] = state[name].detach().to(w.device, copy=True)
+                    self.state[w][name] = taken_over(state[name], w)
         self._engine.forget()
 
     def _checked(self, state_dict):

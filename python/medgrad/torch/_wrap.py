@@ -6,7 +6,7 @@ import torch
 
 from .. import _core
 from .._arguments import text
-from ._engine import Engine
+from ._engine import Engine, taken_over
 from ._optim import MedianSGD
 from ._settings import COMMON, Number, Settings, online_of
 from ._states import check_memory, check_numbers, check_parts, refuse
@@ -163,7 +163,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
         places = self._places()
         self._options = dict(saved["options"])
         self._sizes = [dict(one) for one in sizes]
-        self._memory = {places[i]: {name: x.detach().to(places[i].device, copy=True) if isinstance(x, torch.Tensor) else x
+        self._memory = {places[i]: {name: taken_over(x, places[i]) if isinstance(x, torch.Tensor) else x
                                     for name, x in state.items()} for i, state in saved["state"].items()}
         self._engine.forget()
 
