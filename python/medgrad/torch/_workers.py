@@ -10,7 +10,7 @@ from .. import _core
 from .._aggregate import _rule, policy
 from .._arguments import one_of, whole
 from ._crew import Crew
-from ._reduce import check, reduced, write
+from ._reduce import WorkerLost, check, reduced, write
 from ._settings import Number
 
 # Rules that take each component by itself: the buckets of DistributedDataParallel need not wait for each other.
@@ -81,8 +81,12 @@ def robust_all_reduce(tensor: torch.Tensor, rule: str = "median", group: Any = N
         return group._all_reduce(tensor, made, topology, server, non_finite, center, report)
     group = _group_of(group)
     counter = _steps.setdefault(group, itertools.count())
-    out, info = reduced(_workers_of(group, tensor), tensor, made, next(counter), topology, server, non_finite, weights, center,
-                        report)
+    try:
+        out, info = reduced(_workers_of(group, tensor), tensor, made, next(counter), topology, server, non_finite, weights, center,
+                            report)
+    except WorkerLost as lost:
+        raise WorkerLost(f"{str(lost).rstrip('.')}. A medgrad.torch.Crew in place of the group goes on with those that are left.") \
+            from None
     write(tensor, out)
     return info
 
