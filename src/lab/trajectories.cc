@@ -275,7 +275,9 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
   problem.divergence = reader.number("divergence", 1e12);
   if (!(problem.divergence > 0))
     reader.fail(*point.node.find("divergence"), "'divergence' must be positive.");
-  problem.recorded = recorded_steps(problem.steps);
+  problem.recorded = reader.word("record", {"steps", "ends"}, "steps") == "ends"
+                         ? std::vector<std::size_t>{0, problem.steps}
+                         : recorded_steps(problem.steps);
   problem.metrics = read_metrics(reader, problem);
   problem.methods = read_methods(
       reader, read_schedule(reader, "eta", ConstantSchedule{.value = 0}, {.said = true}));

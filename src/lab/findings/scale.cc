@@ -112,6 +112,58 @@ Panel panel_of(const Results& r, const Part& part, std::string_view axis, const 
   return panel;
 }
 
+// The median of the starts of a part; NaN where they were not recorded.
+double start_of(const Results& r, const Part& part) {
+  const std::string metric = part.metric.substr(std::string_view("final_").size());
+  for (const Group& group : r.groups) {
+    const auto in = std::ranges::find(group.axes, "part", &Axes::value_type::first);
+    if (in != group.axes.end() && to_text(in->second) == part.name && group.metric == metric &&
+        !group.steps.empty() && group.steps.front() == 0)
+      return group.stats.front().quantiles.middle;
+  }
+  return std::nan("");
+}
+
+// A best rate at an edge of the grid could be better beyond it, and comparisons of methods are
+// void. Where no rate ends below the start, standing still is best, and every grid has that at its
+// edge.
+Claim rates_are_inside(const Results& r, const Part& part, const std::vector<double>& shares) {
+  const std::string claim =
+      fmt::format("no best learning rate lies at an edge of the grid ({})", part.name);
+  const double start = start_of(r, part);
+  if (std::isnan(start)) return undecided(claim);
+  std::vector<std::string> at_edge, hopeless;
+  double least = kInfinity, largest = 0;
+  const auto rate = [](const Group* group) { return number_on(group->axes, "eta"); };
+  for (const std::string& method : methods_in(r, part)) {
+    std::vector<double> without;  // shares in % at which no rate helps
+    for (const double share : shares) {
+      const std::vector<const Group*> groups = groups_at(r, part, method, "share", share);
+      const Group* const best = best_of(groups);
+      if (best == nullptr) continue;
+      if (!(best->last().quantiles.middle < start)) {
+        without.push_back(100 * share);
+        continue;
+      }
+      least = std::min(least, rate(best));
+      largest = std::max(largest, rate(best));
+      const auto [low, high] = std::ranges::minmax(groups, {}, rate);
+      if (rate(best) == rate(low) || rate(best) == rate(high))
+        at_edge.push_back(
+            fmt::format("{} at {:.3g} % ({})", method, 100 * share, show(rate(best))));
+    }
+    if (!without.empty())
+      hopeless.push_back(fmt::format("{} at {:.3g} %", method, fmt::join(without, ", ")));
+  }
+  std::string evidence =
+      at_edge.empty() ? fmt::format("the best are from {} to {}.", show(least), show(largest))
+                      : fmt::format("at an edge: {}.", fmt::join(at_edge, "; "));
+  if (!hopeless.empty())
+    evidence += fmt::format(" Left out, as no rate ends below the start ({}): {}.", show(start),
+                            fmt::join(hopeless, "; "));
+  return {claim, at_edge.empty(), evidence};
+}
+
 }  // namespace
 
 void scale_findings(const Experiment& experiment, Results& r) {
@@ -167,6 +219,7 @@ void corrupted_findings(const Experiment& experiment, Results& r) {
   for (const Part& part : parts) {
     figure.panels.push_back(
         panel_of(r, part, "share", part.name, {.label = "share of bad steps"}, false, true));
+    r.claims.push_back(rates_are_inside(r, part, shares));
     const std::vector<std::string> methods = methods_in(r, part);
     const bool all = std::ranges::all_of(
         std::vector<std::string>{"SGD-M", "Adam", "MedianAdam", "clipped-SGD", "VClip, auto"},
