@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -38,14 +40,18 @@ class Estimate final : public Command {
     options.value("--save-state", save_, "FILE", "write the final state, to resume from later");
     options.value(
         "--resume", resume_, "FILE",
-        "resume from a state that --save-state wrote, with its tau unless --tau is given (of "
-        "tau = auto: with its theta unless --theta is given)");
+        "resume from a state that --save-state wrote, with its tau, and with theta, level and rate "
+        "of tau = auto, unless they are given");
+    options.value("--stats", stats_, "FILE",
+                  "write a line of JSON beside every vector that is printed: its step, what that "
+                  "step saw, its tau, and the S of tau = auto as size");
     output_.declare(options);
     output_.declare_header(options);
   }
   std::string details() const override { return method_.help() + files_help(); }
 
   void run(const Common& common) override {
+    if (!resume_.empty()) look_at_tau();
     const OnlineMethod method = method_.make();
     const EstimatorOptions options{.start = cold_ ? Start::cold : Start::warm,
                                    .non_finite = non_finite_.value(),
@@ -57,6 +63,11 @@ class Estimate final : public Command {
     const std::vector<std::string> inputs = {file_, start_, resume_};
     output_.check(inputs);
     keep_inputs("--save-state", save_, std::span(inputs).first(2));
+    keep_inputs("--stats", stats_, inputs);
+    for (const auto& [option, path] : {std::pair("--out", output_.path()), {"--save-state", save_}})
+      if (!stats_.empty() && stats_ == path)
+        throw Error(
+            fmt::format("--stats and {} both name {}; give them different files.", option, stats_));
     RowReader reader = open_rows(file_, common);
     std::vector<std::string> notes;
     with_element_type(reader.element_type(), [&](auto zero) {
@@ -72,6 +83,16 @@ class Estimate final : public Command {
   }
 
  private:
+  // Before a state is known: theta, level and rate go with tau = auto only, so whoever gives one
+  // says that the state has it.
+  void look_at_tau() {
+    const bool can_be_automatic = method_.entry().find("theta") != nullptr;
+    has_tau_ = method_.given("tau");
+    if (can_be_automatic && !has_tau_ &&
+        (method_.given("theta") || method_.given("level") || method_.given("rate")))
+      method_.give("tau", "auto");
+  }
+
   template <Real T>
   void begin(OnlineEstimator<T>& estimator, const std::string& data,
              std::vector<std::string>& notes) const {
@@ -87,34 +108,62 @@ class Estimate final : public Command {
     if (!resume_.empty()) {
       std::ifstream in(resume_, std::ios::binary);
       if (!in) throw Error(fmt::format("--resume {} cannot be read.", resume_));
-      const double tau = tau_of(estimator.method());
+      const OnlineMethod given = estimator.method();
       try {
-        estimator.load(in);
+        if (!has_tau_ || is_automatic(given)) {
+          estimator.resume(in);
+        } else {
+          estimator.load(in);
+        }
         if (in.peek() != std::ifstream::traits_type::eof())
           throw Error("something follows the state; the file is not as --save-state wrote it.");
       } catch (const Error& error) {
         throw Error(fmt::format("{}: {}", resume_, error.what()));
       }
-      if (method_.given(is_automatic(estimator.method()) ? "theta" : "tau")) estimator.set_tau(tau);
+      if (is_automatic(estimator.method())) {
+        estimator.set_automatic(automatic_of(given, estimator.method()));
+      } else if (has_tau_) {
+        estimator.set_tau(tau_of(given));
+      }
     }
+  }
+
+  // Of tau = auto, what the command line gives, and the rest as the state has it.
+  [[nodiscard]] AutomaticTau automatic_of(const OnlineMethod& given,
+                                          const OnlineMethod& saved) const {
+    AutomaticTau made = std::get<ProximalPoint>(saved).automatic;
+    const AutomaticTau& own = std::get<ProximalPoint>(given).automatic;
+    if (method_.given("theta")) made.theta = own.theta;
+    if (method_.given("level")) made.level = own.level;
+    if (method_.given("rate")) made.rate = own.rate;
+    return made;
   }
 
   template <Real T>
   void follow(OnlineEstimator<T>& estimator, RowReader& reader, const Common& common) const {
     RowWriter writer = output_.open(reader.columns(), reader.name());
-    reader.before_waiting([&writer] { writer.flush(); });
-    std::optional<OutputFile> state;  // opened first: a wrong place is told before hours of work
+    // Opened first: a wrong place is told before hours of work.
+    std::optional<OutputFile> state, stats;
     if (!save_.empty()) state.emplace(save_);
+    if (!stats_.empty()) stats.emplace(stats_);
+    reader.before_waiting([&] {
+      writer.flush();
+      if (stats) stats->flush();
+    });
     const std::uint64_t every = every_.empty() ? 0 : to_whole_number("--every", every_, 1);
     if (reader.rows() && every > 0)
       writer.expect(*reader.rows() / every, reader.dimension(), kElementType<T>);
-    const auto print = [&] { writer.write(average_ ? estimator.average() : estimator.estimate()); };
+    StepInfo info;
+    const auto print = [&] {
+      writer.write(average_ ? estimator.average() : estimator.estimate());
+      if (stats) stats->write(line_of(estimator.steps(), info));
+    };
     std::size_t bad_components = 0, bad_rows = 0;
     {
       Progress progress(common, reader.rows());
       std::vector<T> row(reader.dimension());
       while (reader.next(std::span<T>(row))) {
-        const StepInfo info = update(estimator, row, reader);
+        info = update(estimator, row, reader);
         bad_components += info.non_finite;
         bad_rows += info.non_finite > 0 ? 1 : 0;
         if (every > 0 && estimator.steps() % every == 0) print();
@@ -133,7 +182,21 @@ class Estimate final : public Command {
       state->write(bytes.view());
       state->commit();
     }
+    if (stats) stats->commit();
     writer.commit();
+  }
+
+  // What a step saw, by the names of Python. JSON has null for what is not finite.
+  static std::string line_of(std::uint64_t step, const StepInfo& info) {
+    return nlohmann::ordered_json{{"step", step},
+                                  {"increment_norm", info.increment_norm},
+                                  {"effective_beta", info.effective_beta},
+                                  {"clipped_share", info.clipped_share},
+                                  {"non_finite", info.non_finite},
+                                  {"tau", info.tau},
+                                  {"size", info.size}}
+               .dump() +
+           "\n";
   }
 
   template <Real T>
@@ -152,7 +215,8 @@ class Estimate final : public Command {
   NonFiniteOption non_finite_;
   RowOutput output_;
   bool cold_ = false, average_ = false;
-  std::string start_, every_, save_, resume_, file_;
+  bool has_tau_ = false;  // on the command line
+  std::string start_, every_, save_, resume_, stats_, file_;
 };
 
 }  // namespace

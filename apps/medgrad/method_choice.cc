@@ -44,6 +44,11 @@ const Entry<Made>& MethodChoice<Made>::entry() const {
 }
 
 template <class Made>
+void MethodChoice<Made>::give(std::string_view parameter, const std::string& text) {
+  parameters_.give(parameter, text);
+}
+
+template <class Made>
 bool MethodChoice<Made>::given(std::string_view parameter) const {
   return parameters_.with(name_).contains(parameter);
 }

@@ -28,6 +28,8 @@ class MethodChoice {
   void declare(Options& options);
   // --seed belongs to all commands: whoever runs one passes it on, where the method has a seed.
   void give_seed(const std::string& text);
+  // Gives a parameter that the command line does not.
+  void give(std::string_view parameter, const std::string& text);
   [[nodiscard]] Made make() const;
   // Runs `make`; an Error about a parameter calls it as it was given.
   template <class Make>

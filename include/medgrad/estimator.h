@@ -246,6 +246,8 @@ class OnlineEstimator {
   // tau of the next steps, or theta where tau is auto, for schedules (the clip threshold of
   // ClippedMean is left alone).
   void set_tau(double tau);
+  // theta, level and rate of the next steps. Throws Error unless tau is auto and they are in range.
+  void set_automatic(const AutomaticTau& how);
 
   // The pool is used, not owned; nullptr for the calling thread. The bits do not depend on it.
   void use(ThreadPool* pool) { pool_ = pool; }
@@ -255,8 +257,12 @@ class OnlineEstimator {
   // Reads such a record into this estimator. Throws Error, and leaves the estimator as it was, if
   // the record is damaged, or of another version, element type, dimension, method or options.
   void load(std::istream& in);
+  // As load(), but where the record's tau is auto and the rest of its method is that of this
+  // estimator, it takes auto, level and rate from the record too.
+  void resume(std::istream& in);
 
  private:
+  void read(std::istream& in, bool takes_automatic);
   StepInfo take(std::span<T> w, double eta, std::span<const T> g);
   void follow();  // the average goes after m
 

@@ -250,6 +250,13 @@ void OnlineEstimator<T>::set_tau(double tau) {
   medgrad::set_tau(method_, tau);
 }
 
+template <Real T>
+void OnlineEstimator<T>::set_automatic(const AutomaticTau& how) {
+  if (!is_automatic(method_)) throw Error("theta, level and rate go with tau = auto.");
+  check_fields(how);
+  std::get<ProximalPoint>(method_).automatic = how;
+}
+
 template void validate<float>(const OnlineMethod&);
 template void validate<double>(const OnlineMethod&);
 template class OnlineEstimator<float>;

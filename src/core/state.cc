@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <istream>
 #include <ostream>
@@ -37,6 +38,21 @@ std::string line_of(const OnlineMethod& method, const EstimatorOptions& options)
   line += options.average ? " averaged" : "";
   line += options.non_finite == NonFinite::robust ? " robust" : " reject";
   return line;
+}
+
+// The method with tau = auto, level and rate as a line has them; as it is where the line has none.
+OnlineMethod automatic_as_in(const std::string& line, OnlineMethod method) {
+  auto* const m = std::get_if<ProximalPoint>(&method);
+  const auto value_of = [&](const std::string& name) {
+    const std::size_t at = line.find(' ' + name + '=');
+    return at == std::string::npos ? std::nan("")
+                                   : std::strtod(line.c_str() + at + name.size() + 2, nullptr);
+  };
+  if (m == nullptr || line.find(" tau=auto ") == std::string::npos) return method;
+  m->tau = kAutomaticNumber;
+  m->automatic.level = value_of("level");
+  m->automatic.rate = value_of("rate");
+  return method;
 }
 
 class Writer {
@@ -123,6 +139,16 @@ void OnlineEstimator<T>::save(std::ostream& out) const {
 
 template <Real T>
 void OnlineEstimator<T>::load(std::istream& in) {
+  read(in, false);
+}
+
+template <Real T>
+void OnlineEstimator<T>::resume(std::istream& in) {
+  read(in, true);
+}
+
+template <Real T>
+void OnlineEstimator<T>::read(std::istream& in, bool takes_automatic) {
   Reader reader(in);
   char magic[sizeof kMagic];
   reader.bytes(magic, sizeof magic);
@@ -136,18 +162,20 @@ void OnlineEstimator<T>::load(std::istream& in) {
   if (reader.value<std::uint32_t>() != kByteOrder) {
     throw Error("the saved state comes from a machine with another byte order.");
   }
-  const std::string expected = line_of<T>(method_, options_);
   const auto length = reader.value<std::uint32_t>();
   std::string what(std::min<std::size_t>(length, 4096), '\0');
   reader.bytes(what.data(), what.size());
-  if (what != expected) {
-    throw Error(
-        fmt::format("the saved state is of '{}' where this estimator is '{}'.", what, expected));
+  OnlineMethod method = method_;
+  if (takes_automatic) method = automatic_as_in(what, method);
+  if (line_of<T>(method, options_) != what) {
+    throw Error(fmt::format("the saved state is of '{}' where this estimator is '{}'.", what,
+                            line_of<T>(method_, options_)));
   }
-  const bool has_tau = tau_of(method_) > 0;
+  validate<T>(method);
+  const bool has_tau = tau_of(method) > 0;
   const auto tau = reader.value<double>();
   if (has_tau && !range::positive.contains(tau)) throw Error("the saved state has no valid tau.");
-  const double size = is_automatic(method_) ? reader.value<double>() : 0;
+  const double size = is_automatic(method) ? reader.value<double>() : 0;
   if (!range::non_negative.contains(size)) throw Error("the saved state has no valid size.");
   if (const auto d = reader.value<std::uint64_t>(); d != m_.size()) {
     throw Error(fmt::format("the saved state has {} where this estimator has {}.",
@@ -162,7 +190,8 @@ void OnlineEstimator<T>::load(std::istream& in) {
       kernels::first_non_finite(average.data(), average.size()) < average.size()) {
     throw Error("the saved state holds a number that is not finite.");
   }
-  if (has_tau) set_tau(tau);
+  if (has_tau) medgrad::set_tau(method, tau);
+  method_ = std::move(method);
   m_ = std::move(m);
   average_ = std::move(average);
   steps_ = steps;
@@ -173,5 +202,7 @@ template void OnlineEstimator<float>::save(std::ostream&) const;
 template void OnlineEstimator<double>::save(std::ostream&) const;
 template void OnlineEstimator<float>::load(std::istream&);
 template void OnlineEstimator<double>::load(std::istream&);
+template void OnlineEstimator<float>::resume(std::istream&);
+template void OnlineEstimator<double>::resume(std::istream&);
 
 }  // namespace medgrad

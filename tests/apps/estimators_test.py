@@ -112,6 +112,53 @@ class Estimates(CommandTest):
         self.assertEqual(self.good("estimate", "cclip", "--resume", state, ten), b"1\n")
         self.assertEqual(self.good("estimate", "cclip", "--tau", 3, "--resume", state, ten), b"3\n")
 
+    def test_a_state_keeps_its_automatic_tau(self):
+        rows = np.random.default_rng(5).standard_t(1.5, (40, 6))
+        whole, first, rest = (self.file(f"{name}.npy", part) for name, part in (("all", rows), ("first", rows[:15]), ("rest", rows[15:])))
+        state, one, other = self.path("state"), self.path("one.npy"), self.path("other.npy")
+        for method, settings in (("vclip", ()), ("cclip", ("--level", 0.5)), ("huber", ("--theta", 0.3, "--level", 0.4, "--rate", 0.05))):
+            with self.subTest(method=method):
+                self.good("estimate", method, "--tau", "auto", *settings, "--out", one, whole)
+                self.good("estimate", method, "--tau", "auto", *settings, "--save-state", state, first)
+                for given in ((), ("--tau", "auto"), settings):
+                    self.good("estimate", method, *given, "--resume", state, "--out", other, rest)
+                    self.assertEqual(content(other), content(one))
+                # What is given replaces that of the state, and nothing else does.
+                for name, value in (("theta", 0.02), ("level", 0.9), ("rate", 0.9)):
+                    stats = self.path("stats")
+                    self.good("estimate", f"{method}:{name}={value}", "--resume", state, "--every", 1, "--stats", stats, "--out", other, rest)
+                    self.assertNotEqual(content(other), content(one))
+                    theta = value if name == "theta" else 0.3 if method == "huber" else 0.1
+                    for line in map(json.loads, content(stats).splitlines()):
+                        if method == "vclip":
+                            self.assertEqual(line["tau"], theta * line["size"])
+        self.bad("state: the saved state is of .* tau=auto .* where this estimator is", "estimate", "huber", "--tau", 1, "--resume", state, rest)
+        self.good("estimate", "vclip", "--save-state", state, first)
+        for given in (("--tau", "auto"), ("--level", 0.5)):
+            self.bad("state: the saved state is of 'proximal-point l2 double", "estimate", "vclip", *given, "--resume", state, rest)
+        self.bad("--theta is not a parameter of momentum", "estimate", "momentum", "--theta", 0.1, "--resume", state, rest)
+
+    def test_stats_of_steps(self):
+        data, stats = self.file("x.csv", "3,4\nnan,8\n6,8\n"), self.path("stats.jsonl")
+        how = ("estimate", "vclip", "--non-finite", "robust", "--quiet", "--stats", stats)
+
+        def lines(*options):
+            self.good(*how, *options, data)
+            return [json.loads(line) for line in content(stats).splitlines()]
+        (last,) = lines("--tau", "auto", "--theta", 0.5)
+        steps = lines("--tau", "auto", "--theta", 0.5, "--every", 1)
+        self.assertEqual(steps[2], last)
+        self.assertEqual([line["step"] for line in steps], [1, 2, 3])
+        self.assertEqual([line["non_finite"] for line in steps], [0, 1, 0])
+        self.assertEqual(steps[0], {"step": 1, "increment_norm": 5.0, "effective_beta": 0.5, "clipped_share": 1.0, "non_finite": 0, "tau": 2.5,
+                                    "size": 5.0})
+        self.assertEqual([line["step"] for line in lines("--every", 2)], [2, 3])
+        self.assertEqual({(line["tau"], line["size"]) for line in lines("--tau", 2, "--every", 1)}, {(2.0, 0.0)})
+        same = self.path("same.csv")
+        for option in ("--out", "--save-state"):
+            self.bad(f"--stats and {option} both name .*same", "estimate", "vclip", "--stats", same, option, same, data)
+        self.bad("--stats is .*that file is read", "estimate", "vclip", "--stats", data, data)
+
     def test_non_finite(self):
         data = self.file("x.csv", "1,2\nnan,3\ninf,1\n")
         out = self.path("out.csv")

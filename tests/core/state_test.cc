@@ -3,6 +3,7 @@
 
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "estimator_helpers.h"
 #include "medgrad/error.h"
@@ -98,6 +99,50 @@ TEST(State, AutomaticTau) {
   estimator.load(in);
   EXPECT_EQ(tau_of(estimator.method()), AutomaticTau{}.theta);
   EXPECT_EQ(estimator.size(), 5);
+}
+
+// Resumed, a state of tau = auto says so itself, with all three settings, and goes on bit for bit;
+// of a fixed tau, and of another distance, resuming is loading.
+TEST(State, ResumingTakesAutomaticTauFromTheState) {
+  const auto stream = random_stream<double>(21, 10, 7);
+  const ProximalPoint method{Huber{2.5}, kAutomaticNumber, {0.3, 1.0 / 3, 0.07}};
+  OnlineEstimator<double> straight(method, 7), first(method, 7);
+  for (const auto& g : stream) straight.update(g);
+  for (std::size_t t = 0; t < 4; ++t) first.update(stream[t]);
+  std::ostringstream saved;
+  first.save(saved);
+
+  const auto resumed_by = [&](const OnlineMethod& own) {
+    OnlineEstimator<double> estimator(own, 7);
+    std::istringstream in(saved.str());
+    estimator.resume(in);
+    return estimator;
+  };
+  const std::vector<OnlineMethod> own = {ProximalPoint{Huber{2.5}, 9},
+                                         ProximalPoint{Huber{2.5}, kAutomaticNumber}, method};
+  for (const OnlineMethod& one : own) {
+    OnlineEstimator<double> second = resumed_by(one);
+    for (std::size_t t = 4; t < 10; ++t) second.update(stream[t]);
+    EXPECT_TRUE(same_bits<double>(straight.estimate(), second.estimate()));
+    EXPECT_EQ(straight.size(), second.size());
+  }
+  EXPECT_THROW((void)resumed_by(ProximalPoint{Huber{2}, 9}), Error);
+  EXPECT_THROW((void)resumed_by(ProximalPoint{L2{}, 9}), Error);
+  EXPECT_THROW((void)resumed_by(ProximalPoint{Squared{}, 9}), Error);
+  EXPECT_THROW((void)resumed_by(ClippedMean{}), Error);
+
+  OnlineEstimator<double> other = resumed_by(method);
+  other.set_automatic({0.5, 0.4, 0.2});
+  EXPECT_EQ(std::get<ProximalPoint>(other.method()).automatic.level, 0.4);
+  EXPECT_THROW(other.set_automatic({0.5, 1, 0.2}), Error);
+  EXPECT_THROW(OnlineEstimator<double>(ProximalPoint{L2{}, 1}, 7).set_automatic({}), Error);
+
+  std::ostringstream fixed;
+  OnlineEstimator<double>(ProximalPoint{Huber{2.5}, 0.5}, 7).save(fixed);
+  OnlineEstimator<double> estimator(ProximalPoint{Huber{2.5}, 9}, 7);
+  std::istringstream in(fixed.str());
+  estimator.resume(in);
+  EXPECT_EQ(tau_of(estimator.method()), 0.5);
 }
 
 }  // namespace
