@@ -177,6 +177,12 @@ TEST(Corrupted, BestRatesAtTheEdgeOfTheGrid) {
         << claim(part).evidence;
   EXPECT_EQ(claim("narrow").evidence.substr(0, 11), "at an edge:");
   EXPECT_NE(claim("narrow").evidence.find("vclip at 5 % (0.002)"), std::string::npos);
+  ASSERT_EQ(r.figures.size(), 1U);
+  for (const Panel& panel : r.figures[0].panels) {
+    const auto momentum = std::ranges::find(panel.series, "SGD-M", &Series::name);
+    EXPECT_LT(momentum->median[0], 1.5);
+    EXPECT_EQ(momentum->median[1], 1.5);
+  }
 }
 
 // What is recorded is a choice of steps: the values there are the same ones.

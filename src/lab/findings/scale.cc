@@ -124,6 +124,20 @@ double start_of(const Results& r, const Part& part) {
   return std::nan("");
 }
 
+// Where no rate ends below the start, standing still is best: the points lie there, and do not
+// stretch the axis to whatever the smallest rate of the grid has led to.
+void stand_still(Panel& panel, double start) {
+  for (Series& series : panel.series) {
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (series.median[i] < start || std::isnan(start)) continue;
+      for (auto* of :
+           {&series.y, &series.low, &series.high, &series.median, &series.lower, &series.upper})
+        (*of)[i] = start;
+      series.se[i] = 0;
+    }
+  }
+}
+
 // A best rate at an edge of the grid could be better beyond it, and comparisons of methods are
 // void. Where no rate ends below the start, standing still is best, and every grid has that at its
 // edge.
@@ -211,7 +225,9 @@ void corrupted_findings(const Experiment& experiment, Results& r) {
   if (shares.size() < 2 || parts.empty()) return;
   Figure figure{.id = "corrupted",
                 .title = "Final objective against the share of bad steps",
-                .caption = "Every method at its best learning rate for that share.",
+                .caption =
+                    "Every method at its best learning rate for that share; at the start where "
+                    "no rate ends below it.",
                 .columns = 2,
                 .statistic = Statistic::median};
   (void)experiment;
@@ -219,6 +235,7 @@ void corrupted_findings(const Experiment& experiment, Results& r) {
   for (const Part& part : parts) {
     figure.panels.push_back(
         panel_of(r, part, "share", part.name, {.label = "share of bad steps"}, false, true));
+    stand_still(figure.panels.back(), start_of(r, part));
     r.claims.push_back(rates_are_inside(r, part, shares));
     const std::vector<std::string> methods = methods_in(r, part);
     const bool all = std::ranges::all_of(
