@@ -47,7 +47,7 @@ AnyDistance distance_of(const Rule& rule) {
   if (const auto* huber = std::get_if<HuberLocation>(&method)) return Huber(huber->mu);
   const auto name = std::visit([]<class S>(const S&) { return S::about.name; }, method);
   throw Error("inexact", "above 0",
-              std::string(name) + " does not minimise a distance, so it is only computed exactly");
+              fmt::format("{} does not minimise a distance, so it is only computed exactly", name));
 }
 
 Entry<GradientMethod> online_entry(const Entry<OnlineMethod>& from) {
@@ -62,12 +62,12 @@ Entry<GradientMethod> online_entry(const Entry<OnlineMethod>& from) {
 
 Entry<GradientMethod> sample_entry(const Entry<Rule>& from) {
   const auto of_sample = [](std::string_view name) {
-    return keep(std::string(kSample).append(name));
+    return keep(fmt::format("{}{}", kSample, name));
   };
   Entry<GradientMethod> entry{of_sample(from.name),
                               {},
                               keep(fmt::format("m = {} of n gradients", from.formula)),
-                              keep("sample gradient descent: " + std::string(from.meaning)),
+                              keep(fmt::format("sample gradient descent: {}", from.meaning)),
                               from.parameters,
                               {}};
   for (const std::string_view alias : from.aliases) entry.aliases.push_back(of_sample(alias));
@@ -147,6 +147,10 @@ Entry<GradientMethod> cold_entry(const About& about) {
           }};
 }
 
+void leave_out(std::vector<Parameter>& all, std::string_view name) {
+  std::erase_if(all, [&](const Parameter& one) { return one.name == name; });
+}
+
 // Those of adam and median-adam. The first moment is momentum with tau = 1/beta1 - 1, which needs a
 // beta1 above 0.
 std::vector<Parameter> adam_parameters(const AdaptiveGradient& prototype) {
@@ -157,8 +161,7 @@ std::vector<Parameter> adam_parameters(const AdaptiveGradient& prototype) {
 
 Entry<GradientMethod> adam_entry() {
   std::vector<Parameter> parameters = adam_parameters(adam());
-  std::erase_if(parameters,
-                [](const Parameter& p) { return p.name == "cut"; });  // which is median-adam
+  leave_out(parameters, "cut");  // which is median-adam
   return {"adam",
           {},
           "m <- beta1 m + (1-beta1) g, v <- beta2 v + (1-beta2) g^2, step m/(sqrt v + epsilon)",
@@ -187,9 +190,9 @@ Entry<GradientMethod> cclip_adam_entry() {
   const Entry<OnlineMethod>& cclip = find_online_method("cclip");
   std::vector<Parameter> parameters = cclip.parameters;
   parameter_of(parameters, "tau").fallback = tau_of(prototype.first);
-  // No beta1: a median has no bias to correct.
-  for (const Parameter& one : parameters_of(prototype))
-    if (one.name == "beta2" || one.name == "epsilon") parameters.push_back(one);
+  append(parameters, parameters_of(prototype));
+  leave_out(parameters, "beta1");  // a median has no bias to correct
+  leave_out(parameters, "cut");    // which goes with momentum
   return {"cclip-adam",
           {},
           "m <- m + clamp(g - m, -tau, tau), v and the step as in adam",

@@ -5,29 +5,20 @@
 
 #include <sstream>
 
+#include "medgrad/attack.h"
 #include "medgrad/estimator.h"
+#include "medgrad/optimize.h"
 #include "medgrad/registry.h"
+#include "medgrad/worker.h"
+#include "parameter_values.h"
 #include "testing.h"
 
 namespace medgrad {
 namespace {
 
 using testing::message_of;
-
-// Two values in the range of a parameter.
-std::pair<double, double> two_values(const Parameter& p) {
-  if (p.range.whole) return {p.range.min, p.range.min + 1};
-  const double low = std::isfinite(p.range.min) ? p.range.min : -1;
-  const double high = std::isfinite(p.range.max) ? p.range.max : low + 4;
-  return {low + (high - low) / 4, low + (high - low) / 2};
-}
-
-ParameterValues needed(std::span<const Parameter> parameters) {
-  ParameterValues values;
-  for (const Parameter& p : parameters)
-    if (p.required()) values.emplace(p.name, two_values(p).first);
-  return values;
-}
+using testing::needed;
+using testing::two_values;
 
 // Every parameter arrives: changing it changes the line that tells methods apart, as a value and as
 // text; what is out of range is an Error about it; and the text of a method gives the method.
@@ -76,6 +67,35 @@ TEST(Description, EveryParameterOfEveryMethodArrives) {
   check_parameters(rules());
   check_parameters(pre_aggregators());
   check_parameters(noises());
+  check_parameters(worker_methods());
+  check_parameters(attacks());
+}
+
+// Of sample gradients, inexact-tau arrives where there are such passes, and only what minimises a
+// distance has them.
+TEST(Description, EveryParameterOfEveryOptimizerArrives) {
+  std::vector<Entry<GradientMethod>> entries(optimizers().begin(), optimizers().end());
+  for (const char* const name : {"smgd-nnm+krum", "workers-ef21-top-k+nnm+median"})
+    entries.push_back(find_optimizer(name));
+  for (Entry<GradientMethod>& entry : entries) {
+    const auto made = [&](double inexact, double tau) {
+      ParameterValues values = needed(entry.parameters);
+      values.insert({{"inexact", inexact}, {"inexact-tau", tau}});
+      return describe(entry.make(values));
+    };
+    if (entry.find("inexact") == nullptr) continue;
+    if (message_of([&] { return made(1, 1); }) == "no error") {
+      EXPECT_NE(made(1, 1), made(2, 1));
+      EXPECT_NE(made(1, 1), made(1, 2));
+    }
+    std::erase_if(entry.parameters,
+                  [](const Parameter& p) { return p.name.starts_with("inexact"); });
+    entry.build = [build = entry.build](ParameterValues values) {
+      values.insert({{"inexact", 0}, {"inexact-tau", 1}});
+      return build(values);
+    };
+  }
+  check_parameters(std::span<const Entry<GradientMethod>>(entries));
 }
 
 // One default: what the struct has is what the registry has.

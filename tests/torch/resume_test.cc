@@ -1,4 +1,5 @@
 // Save, load, continue = never stopped, bit for bit. And schedules.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,15 +13,18 @@
 #include "medgrad/io.h"
 #include "medgrad/torch/optim.h"
 #include "medgrad/torch/schedule.h"
+#include "parameter_values.h"
 #include "testing.h"
 #include "torch/models.h"
 
 namespace medgrad::libtorch {
 namespace {
 
+using medgrad::testing::needed;
 using medgrad::testing::parameters;
 using medgrad::testing::same_bits;
 using medgrad::testing::set_gradients;
+using medgrad::testing::two_values;
 
 using Make = std::function<std::unique_ptr<TrackingOptimizer>(std::vector<Tensor>)>;
 
@@ -265,6 +269,65 @@ TEST(Resume, RefusesWhatIsNotItsOwn) {
   ::torch::optim::SGD sgd(params, 0.1);
   EXPECT_THROW(load(vclip, bytes_of(sgd)), Error);
   EXPECT_EQ(bytes_of(vclip), bytes);
+}
+
+// A moved parameter is seen in the archive; loaded, it is there (tau, theta) or is refused.
+TEST(Resume, EveryParameterOfEveryOptimizerArrives) {
+  std::vector<Entry<GradientMethod>> entries(optimizers().begin(), optimizers().end());
+  for (const auto& worker : worker_methods())
+    entries.push_back(find_optimizer(fmt::format("workers-{}+median", worker.name)));
+  const std::vector<Tensor> params = {at::zeros({3}).set_requires_grad(true)};
+  for (const auto& entry : entries) {
+    for (const Parameter& p : entry.parameters) {
+      if (p.name.starts_with("inexact")) continue;  // which libtorch optimisers do not have
+      SCOPED_TRACE(fmt::format("{} {}", entry.name, p.name));
+      const auto make = [&](double value) {
+        ParameterValues values = needed(entry.parameters);
+        if (!p.needs_auto.empty()) values[std::string(p.needs_auto)] = kAutomaticNumber;
+        values[std::string(p.name)] = value;
+        return make_optimizer(entry.make(values), params, 0.1);
+      };
+      const auto [one, other] = p.name == "n" ? std::pair(11.0, 12.0) : two_values(p);
+      const auto from = make(one), into = make(other);
+      const SavedState state = from->saved_state();
+      EXPECT_NE(into->saved_state().json, state.json);
+      const std::string sentence = medgrad::testing::message_of([&] { into->restore(state); });
+      if (p.name == "tau" || p.name == "theta") {
+        EXPECT_EQ(sentence, kNone);
+        EXPECT_EQ(into->saved_state().json, state.json);
+      } else {
+        EXPECT_TRUE(sentence.starts_with("the saved optimiser has the method '")) << sentence;
+      }
+    }
+  }
+}
+
+// What earlier versions wrote for MedianAdam is read; of another method it is refused.
+TEST(Resume, ReadsEarlierLinesOfMedianAdam) {
+  const std::vector<Tensor> params = {at::zeros({3}).set_requires_grad(true)};
+  const struct {
+    MedianAdamOptions options;
+    const char *line, *earlier;
+  } cases[] = {
+      {MedianAdamOptions(0.1),
+       "adaptive proximal-point squared beta1=0.9 beta2=0.999 epsilon=1e-08 cut=3",
+       "proximal-point squared beta2=0.999 eps=1e-08 beta1=0.9 cut=3"},
+      {MedianAdamOptions(0.1, ProximalPoint{Huber(2), 0.5}),
+       "adaptive proximal-point huber mu=2 beta1=auto beta2=0.999 epsilon=1e-08 cut=inf",
+       "proximal-point huber mu=2 beta2=0.999 eps=1e-08"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(c.options.method_line(), c.line);
+    MedianAdam optimizer(params, c.options);
+    SavedState state = optimizer.saved_state();
+    state.json.replace(state.json.find(c.line), std::string_view(c.line).size(), c.earlier);
+    EXPECT_NO_THROW(optimizer.restore(state));
+    MedianAdamOptions other = c.options;
+    MedianAdam different(params, other.eps(1e-6));
+    EXPECT_EQ(medgrad::testing::message_of([&] { different.restore(state); }),
+              fmt::format("the saved optimiser has the method '{}' where this one has '{}'.",
+                          c.earlier, other.method_line()));
+  }
 }
 
 TEST(Schedules, DriveLrAndTau) {

@@ -6,9 +6,10 @@
 #include <torch/optim/optimizer.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "medgrad/estimator.h"
 #include "medgrad/optimize.h"
@@ -74,6 +75,8 @@ class GroupOptions {
   virtual void set_tau(double) {}
   // Everything else about the method, in one line: states of equal lines are interchangeable.
   [[nodiscard]] virtual std::string method_line() const = 0;
+  // Does a saved state with that line belong to this method? Earlier versions wrote some otherwise.
+  [[nodiscard]] virtual bool is_line(std::string_view line) const { return line == method_line(); }
   // Throws Error where a value is out of range.
   virtual void validate() const;
 
@@ -186,44 +189,38 @@ class MedianAdamOptions : public ChainedOptions<MedianAdamOptions>, public Onlin
  public:
   MedianAdamOptions(double lr = 1e-3)  // NOLINT: as torch
       : MedianAdamOptions(lr, median_adam()) {}
-  MedianAdamOptions(double lr, const AdaptiveGradient& method)
-      : method_(method.first),
-        beta1_(method.beta1),
-        cut_(method.cut),
-        beta2_(method.beta2),
-        eps_(method.epsilon) {
+  MedianAdamOptions(double lr, AdaptiveGradient method) : method_(std::move(method)) {
     settings_.lr = lr;
   }
   // Another first moment, and no cut.
-  MedianAdamOptions(double lr, OnlineMethod method) : method_(std::move(method)) {
-    settings_.lr = lr;
-  }
-  [[nodiscard]] const OnlineMethod& method() const { return method_; }
+  MedianAdamOptions(double lr, OnlineMethod method)
+      : MedianAdamOptions(lr, {.first = std::move(method), .beta1 = kAutomaticNumber}) {}
+  [[nodiscard]] const OnlineMethod& method() const { return method_.first; }
   MedianAdamOptions& method(OnlineMethod value) {
-    cut_ = kInfinity;
-    return set(method_, value);
+    method_.cut = kInfinity;
+    return set(method_.first, value);
   }
-  [[nodiscard]] double cut() const { return cut_; }
-  MedianAdamOptions& cut(double value) { return set(cut_, value); }
-  [[nodiscard]] double beta2() const { return beta2_; }
-  MedianAdamOptions& beta2(double value) { return set(beta2_, value); }
-  [[nodiscard]] double eps() const { return eps_; }
-  MedianAdamOptions& eps(double value) { return set(eps_, value); }
+  [[nodiscard]] double cut() const { return method_.cut; }
+  MedianAdamOptions& cut(double value) { return set(method_.cut, value); }
+  [[nodiscard]] double beta2() const { return method_.beta2; }
+  MedianAdamOptions& beta2(double value) { return set(method_.beta2, value); }
+  [[nodiscard]] double eps() const { return method_.epsilon; }
+  MedianAdamOptions& eps(double value) { return set(method_.epsilon, value); }
   // Where it is not set: 1/(1 + tau) for Squared, 0 for the others.
   [[nodiscard]] double beta1() const;
-  MedianAdamOptions& beta1(double value) { return set(beta1_, std::optional(value)); }
+  MedianAdamOptions& beta1(double value) { return set(method_.beta1, value); }
+  // All of that together.
+  [[nodiscard]] AdaptiveGradient adaptive() const;
 
-  [[nodiscard]] OnlineMethod online() const override { return method_; }
+  [[nodiscard]] OnlineMethod online() const override { return method_.first; }
   [[nodiscard]] double tau() const override;
   void set_tau(double value) override;
   [[nodiscard]] std::string method_line() const override;
+  [[nodiscard]] bool is_line(std::string_view line) const override;
   void validate() const override;
 
  private:
-  OnlineMethod method_;
-  std::optional<double> beta1_;
-  double cut_ = kInfinity;
-  double beta2_ = AdaptiveGradient{}.beta2, eps_ = AdaptiveGradient{}.epsilon;
+  AdaptiveGradient method_;  // beta1 is auto where it goes with tau
 };
 
 // m <- sample estimator of n gradients at the same w, w <- w - lr m (SMGD; paper, eqn.

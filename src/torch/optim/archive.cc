@@ -90,7 +90,7 @@ Json group_json(const GroupOptions& options) {
 
 SavedGroup group_of(const Json& json, const GroupOptions& options) {
   const std::string method = json.at("method");
-  if (method != options.method_line())
+  if (!options.is_line(method))
     throw Error(fmt::format("the saved optimiser has the method '{}' where this one has '{}'.",
                             method, options.method_line()));
   SavedGroup saved;

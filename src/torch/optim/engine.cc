@@ -82,7 +82,7 @@ StepInfo fused_cut_step(const AdaptiveGradient& method, const StepOptions& optio
 std::optional<AdaptiveGradient> adaptive_of(const GroupOptions& options) {
   const auto* adam = dynamic_cast<const MedianAdamOptions*>(&options);
   if (adam == nullptr) return std::nullopt;
-  return AdaptiveGradient{adam->method(), adam->beta1(), adam->beta2(), adam->eps(), adam->cut()};
+  return adam->adaptive();
 }
 
 const OnlineOptions& online_of(const Unit& unit) {

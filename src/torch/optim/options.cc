@@ -46,30 +46,41 @@ std::string SignSGDOptions::method_line() const {
 }
 
 double MedianAdamOptions::beta1() const {
-  if (beta1_) return *beta1_;
-  if (const auto* prox = std::get_if<ProximalPoint>(&method_);
+  if (method_.beta1 != kAutomaticNumber) return method_.beta1;
+  if (const auto* prox = std::get_if<ProximalPoint>(&method_.first);
       prox != nullptr && std::holds_alternative<Squared>(prox->distance.variant()))
     return 1 / (1 + prox->tau);
-  if (const auto* sub = std::get_if<Subgradient>(&method_);
+  if (const auto* sub = std::get_if<Subgradient>(&method_.first);
       sub != nullptr && std::holds_alternative<Squared>(sub->distance.variant()))
     return std::max(0.0, 1 - sub->tau);
   return 0;
 }
-double MedianAdamOptions::tau() const { return cut_ < kInfinity ? 0 : tau_of(method_); }
+AdaptiveGradient MedianAdamOptions::adaptive() const {
+  AdaptiveGradient method = method_;
+  method.beta1 = beta1();
+  return method;
+}
+double MedianAdamOptions::tau() const { return method_.cuts() ? 0 : tau_of(method_.first); }
 void MedianAdamOptions::set_tau(double value) {
-  if (tau() > 0) medgrad::set_tau(method_, value);
+  if (tau() > 0) medgrad::set_tau(method_.first, value);
 }
 std::string MedianAdamOptions::method_line() const {
-  std::string line =
-      fmt::format("{} beta2={} eps={}", state_line(method_), number(beta2_), number(eps_));
-  if (beta1_) line += fmt::format(" beta1={}", number(*beta1_));  // else it goes with tau
-  if (cut_ < kInfinity) line += fmt::format(" cut={}", number(cut_));
-  return line;
+  (void)state_line(method_.first);  // throws where its distance has no name
+  return describe(method_, "tau");
+}
+// Earlier versions wrote no name, eps for epsilon, and beta1 and cut only where they were set.
+bool MedianAdamOptions::is_line(std::string_view line) const {
+  if (line == method_line()) return true;
+  std::string earlier = fmt::format("{} beta2={} eps={}", state_line(method_.first),
+                                    number(method_.beta2), number(method_.epsilon));
+  if (method_.beta1 != kAutomaticNumber) earlier += fmt::format(" beta1={}", number(method_.beta1));
+  if (method_.cuts()) earlier += fmt::format(" cut={}", number(method_.cut));
+  return line == earlier;
 }
 void MedianAdamOptions::validate() const {
   GroupOptions::validate();
-  medgrad::validate(GradientMethod(AdaptiveGradient{method_, beta1(), beta2_, eps_, cut_}));
-  validate_online(method_);
+  medgrad::validate(GradientMethod(adaptive()));
+  validate_online(method_.first);
 }
 
 double SampleMedianSGDOptions::tau() const { return worker_tau(worker_); }
