@@ -99,10 +99,10 @@ TEST(MeetingPoint, ListensAtOneAddressOfThisMachine) {
   EXPECT_FALSE(connected("127.0.0.2", port));
   EXPECT_TRUE(
       refusal("nonsense.invalid")
-          .starts_with("--host is nonsense.invalid; it must be an address of this machine ("));
+          .starts_with("host is nonsense.invalid; it must be an address of this machine ("));
   EXPECT_TRUE(refusal("203.0.113.7")
-                  .starts_with("--host is 203.0.113.7; it must be an address of this machine ("));
-  EXPECT_TRUE(refusal("0.0.0.0").starts_with("--host is 0.0.0.0; it must be the one address"));
+                  .starts_with("host is 203.0.113.7; it must be an address of this machine ("));
+  EXPECT_TRUE(refusal("0.0.0.0").starts_with("host is 0.0.0.0; it must be the one address"));
 }
 
 }  // namespace

@@ -57,12 +57,12 @@ Socket listen_here(const std::string& name) {
 Socket listen_at(const std::string& host, int port) {
   const Addresses found(host, std::to_string(port));
   if (!found.failure().empty())
-    throw Error("--host", host,
+    throw Error("host", host,
                 fmt::format("it must be an address of this machine ({})", found.failure()));
   int failed = 0;
   for (const addrinfo* one = found.first(); one != nullptr; one = one->ai_next) {
     if (is_any(*one->ai_addr))
-      throw Error("--host", host,
+      throw Error("host", host,
                   "it must be the one address of this machine where the others reach it");
     Socket socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int yes = 1;
@@ -74,8 +74,8 @@ Socket listen_at(const std::string& host, int port) {
   }
   const std::string why = std::generic_category().message(failed);
   if (failed == EADDRNOTAVAIL)
-    throw Error("--host", host, fmt::format("it must be an address of this machine ({})", why));
-  throw Error("--port", std::to_string(port), fmt::format("nobody can listen there ({})", why));
+    throw Error("host", host, fmt::format("it must be an address of this machine ({})", why));
+  throw Error("port", std::to_string(port), fmt::format("nobody can listen there ({})", why));
 }
 
 // Is it a process of this user, or of root? True for those of other hosts, who have a token.
