@@ -18,6 +18,7 @@ namespace medgrad {
 //     [PLACE: ]SUBJECT is VALUE; REQUIREMENT.      "tau is -1; it must satisfy 0 < tau < inf."
 //     [PLACE: ]SUBJECT REQUIREMENT.                "mu is not a parameter of vclip."
 //
+// (without the full stop where it ends with a question),
 // so that whoever knows more can say it better: a command calls tau "--tau", a reader of files
 // adds file and line. The library itself only knows the parameter's name.
 class Error : public std::runtime_error {
@@ -46,7 +47,8 @@ class Error : public std::runtime_error {
  private:
   Error(std::string subject, std::string value, std::string requirement, std::string place)
       : std::runtime_error((place.empty() ? "" : place + ": ") + subject +
-                           (value.empty() ? " " : " is " + value + "; ") + requirement + "."),
+                           (value.empty() ? " " : " is " + value + "; ") + requirement +
+                           (requirement.ends_with('?') ? "" : ".")),
         subject_(std::move(subject)),
         value_(std::move(value)),
         requirement_(std::move(requirement)),

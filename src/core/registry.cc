@@ -92,11 +92,11 @@ const Parameter& known(std::string_view name, std::span<const Parameter> paramet
   if (found != parameters.end()) return *found;
   std::vector<std::string_view> names;
   for (const Parameter& parameter : parameters) names.push_back(parameter.name);
-  const auto near = near_match(given, names);
+  const std::string hint = suggestion(given, names);
   throw Error(given, "",
-              near ? fmt::format("is not a parameter of {}; perhaps you mean {}", name, *near)
-                   : fmt::format("is not a parameter of {}, which has {}", name,
-                                 names.empty() ? "none" : one_of(names, "and")));
+              hint.empty() ? fmt::format("is not a parameter of {}, which has {}", name,
+                                         names.empty() ? "none" : one_of(names, "and"))
+                           : fmt::format("is not a parameter of {}.{}", name, hint));
 }
 
 // Are its values words? (One that may be found from the data is a number, and has at most one word:

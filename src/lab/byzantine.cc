@@ -104,9 +104,10 @@ std::vector<AttackCase> read_attacks(Reader& reader, std::uint64_t seed) {
     ParameterValues values = read_given(keys, entry);
     if (entry.find("seed") != nullptr)
       values.emplace("seed", static_cast<double>(seed % kMostSeed));
-    attacks.push_back({keys.label(name), keys.located(object, [&] { return entry.make(values); })});
-    names.add(reader, item, attacks.back().label, {});
+    const std::string label = keys.label(name);
     keys.finish();
+    attacks.push_back({label, keys.located(object, [&] { return entry.make(values); })});
+    names.add(reader, item, label, {});
   }
   return attacks;
 }

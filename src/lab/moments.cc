@@ -126,7 +126,6 @@ std::vector<EstimatorCase> read_estimators(Reader& reader) {
           *point.node.find("name"), [&]() -> const auto& { return find_sample_method(name); });
       EstimatorCase made{keys.label(name), std::string(entry.name), point.axes,
                          read_entry(keys, entry)};
-      keys.finish();
       const bool by_component = std::visit(
           []<class M>(const M&) {
             return requires { M::by_component; };

@@ -100,7 +100,6 @@ std::unique_ptr<Study> read_projection(Reader& reader) {
       const auto& entry = keys.located(
           *point.node.find("name"), [&]() -> const auto& { return find_online_method(name); });
       StepCase step{keys.label(name), std::string(entry.name), point.axes, read_entry(keys, entry)};
-      keys.finish();
       names.add(reader, item, step.label, step.axes);
       steps.push_back(std::move(step));
     }

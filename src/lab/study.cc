@@ -50,12 +50,10 @@ Schedule read_schedule(Reader& reader, const std::string& key, const Schedule& f
   const std::string name = keys.text(name_key);
   const Entry<Schedule> entry =
       keys.located(*object.find(name_key), [&] { return find_schedule(name, use); });
-  const Schedule made = read_entry(keys, entry);
   // Those files have every key, also of schedules that do not use it.
   if (std::string_view(name_key) == "kind")
     for (const char* const unused : {"factor", "every"}) (void)keys.any(unused);
-  keys.finish();
-  return made;
+  return read_entry(keys, entry);
 }
 
 void MethodNames::add(const Reader& reader, const Node& at, const std::string& label,

@@ -160,9 +160,12 @@ template <class Made>
       values.emplace(parameter.name, reader.number(parameter));
   return values;
 }
+// The method that an object is, of which everything else has been read: a misspelt key is told
+// before the one that is missing for it.
 template <class Made>
 [[nodiscard]] Made read_entry(Reader& reader, const Entry<Made>& entry) {
   const ParameterValues values = read_given(reader, entry);
+  reader.finish();
   return reader.located(reader.node(), [&] { return entry.make(values); });
 }
 

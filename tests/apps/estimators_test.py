@@ -182,7 +182,7 @@ class Estimates(CommandTest):
         self.bad("has an empty part", "estimate", "vclip:", data)
         self.bad("tau in 'ema:tau=2' is 2; it must satisfy 0 < tau <= 1", "estimate", "ema:tau=2", data)
         self.bad("--tau is 2; it must satisfy 0 < tau <= 1", "estimate", "ema", "--tau", 2, data)
-        self.bad("Tau in 'vclip:Tau=1' is not a parameter of vclip; perhaps you mean tau", "estimate", "vclip:Tau=1", data)
+        self.bad("Tau in 'vclip:Tau=1' is not a parameter of vclip. Did you mean 'tau'\\?", "estimate", "vclip:Tau=1", data)
         self.bad("'sign-sgd' is not an online method", "estimate", "sign-sgd", data)
         self.bad("--mu is not a parameter of vclip, which has tau", "estimate", "vclip", "--mu", 1, data)
         self.bad("'vclp' is not an online method. Did you mean 'vclip'", "estimate", "vclp", data)

@@ -89,6 +89,7 @@ class Mistakes(ExperimentsTest):
         self.bad_key("'cosin' is not a schedule. Did you mean 'cosine'", eta={"schedule": "cosin", "value": 1})
         self.bad_key("'value' is missing; cosine needs it", eta={"name": "cosine"})
         self.bad_key("'value' is missing; cosine needs it", eta="cosine")
+        self.bad_key("'vlue' is not a key of the schedule of 'eta'. Did you mean 'value'", eta={"name": "step", "vlue": 0.1})
         self.bad_key("'fast' is not a schedule; it must be constant, ", eta="fast")
         self.bad_key('\'eta\' is "0.1", in quotes; a number has none: 0.1', eta="0.1")
         self.bad_key("'factor' is -1;", eta={"schedule": "step", "value": 1, "factor": -1})

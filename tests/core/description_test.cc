@@ -143,6 +143,8 @@ TEST(Description, ErrorsHaveParts) {
   EXPECT_STREQ(error.called("'tau'").at("a.json:3").what(),
                "a.json:3: 'tau' is -1; it must satisfy 0 < tau < inf.");
   EXPECT_STREQ(Error("mu", "", "is missing").at("x").what(), "x: mu is missing.");
+  EXPECT_STREQ(Error("mu", "", "is none. Did you mean 'nu'?").what(),
+               "mu is none. Did you mean 'nu'?");
   const Error plain("There are no rows.");
   EXPECT_STREQ(plain.called("--tau").what(), "There are no rows.");
   EXPECT_STREQ(plain.at("a.csv").what(), "a.csv: There are no rows.");

@@ -343,7 +343,7 @@ TEST(RuleText, SentencesThatHelp) {
   EXPECT_EQ(message("median+"),
             "'median+' has a '+' with nothing after it; parts are joined as in 'nnm+median'.");
   EXPECT_EQ(message("krum:Neighbors=3"),
-            "Neighbors is not a parameter of krum; perhaps you mean neighbours.");
+            "Neighbors is not a parameter of krum. Did you mean 'neighbours'?");
   for (const char* const bad :
        {"+median", "nnm+", "nnm++median", "nnm:+median", "+", "nnm+median:"})
     EXPECT_THROW((void)make_rule(bad), Error) << bad;

@@ -96,6 +96,8 @@ TEST(Schedule, ValueMayHaveToBeSaid) {
   for (const std::string text : {R"("cosine")", R"({"name": "cosine"})"})
     EXPECT_EQ(message_of([&] { return of_size(text); }),
               "x.json:1: 'value' is missing; cosine needs it (0 < value < inf).");
+  EXPECT_EQ(message_of([&] { return of_size(R"({"name": "step", "vlue": 0.1})"); }),
+            "x.json:1: 'vlue' is not a key of the schedule of 'eta'. Did you mean 'value'?");
   EXPECT_EQ(message_of([&] { return of_size(R"({"name": "cosin"})"); }),
             "x.json:1: 'cosin' is not a schedule. Did you mean 'cosine'?");
   EXPECT_EQ(message_of([&] { return of_size("0"); }),
