@@ -136,6 +136,20 @@ requires HasValue<D, std::ranges::range_value_t<X>>
 [[nodiscard]] double value(const D& distance, const X& x) {
   return distance.value(std::span<const std::ranges::range_value_t<X>>(x));
 }
+// u in the subdifferential of D at x, into out: D(y) >= D(x) + <u, y - x> for all y.
+template <class D, RealRange X, RealRange Out>
+requires HasSubgradient<D, std::ranges::range_value_t<X>>
+void subgradient(const D& distance, const X& x, Out&& out) {
+  using T = std::ranges::range_value_t<X>;
+  distance.subgradient(std::span<const T>(x), std::span<T>(out));
+}
+// argmin_y |y - x|_2 over |y|_* <= radius, the dual norm of D, into out: x - prox_{radius D}(x).
+template <class D, RealRange X, RealRange Out>
+requires Norm<D, std::ranges::range_value_t<X>>
+void project_dual(const D& distance, double radius, const X& x, Out&& out) {
+  using T = std::ranges::range_value_t<X>;
+  distance.project_dual(radius, std::span<const T>(x), std::span<T>(out));
+}
 template <RealRange X, RealRange Out>
 void project_ball(double q, double radius, const X& x, Out&& out) {
   using T = std::ranges::range_value_t<X>;

@@ -11,8 +11,8 @@
 // projection onto the ball of the dual norm (Moreau). Clipping *is* that projection.
 //
 // The members take spans, whose element type a call with a vector does not tell: for vectors,
-// arrays and whatever else is contiguous, distance.h has prox(L1{}, tau, x, out) and value(L1{},
-// x), of any distance.
+// arrays and whatever else is contiguous, distance.h has prox(L1{}, tau, x, out), value(L1{}, x),
+// subgradient(L1{}, x, out) and project_dual(L1{}, radius, x, out), of any distance that has them.
 //
 // All functions take finite input of float or double, of any length including zero; `out` may be
 // the same span as `x`. Entries up to the largest finite number and down to denormals are handled:

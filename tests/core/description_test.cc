@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <sstream>
 
 #include "medgrad/attack.h"
@@ -290,6 +291,16 @@ TEST(Ranges, VectorsNeedNoSpans) {
   EXPECT_NEAR(out[0], 2.4, 1e-15);
   EXPECT_EQ(norm(2, x), 5);
   EXPECT_EQ(value(L1{}, x), 7);
+  subgradient(L2{}, x, out);
+  EXPECT_NEAR(out[0], 0.6, 1e-15);
+  EXPECT_NEAR(out[1], -0.8, 1e-15);
+  subgradient(AnyDistance(L1{}), x, std::span(out));
+  EXPECT_EQ(out, (std::vector<double>{1, -1}));
+  project_dual(L1{}, 3.5, x, out);
+  EXPECT_EQ(out, (std::vector<double>{3, -3.5}));
+  std::array<float, 2> small = {3, -4};
+  project_dual(L2{}, 1, small, small);
+  EXPECT_NEAR(small[1], -0.8, 1e-7);
   project_ball(2, 1, x, out);
   EXPECT_NEAR(out[1], -0.8, 1e-15);
   aggregate(Median{}, Rows(x, 2, 1), std::span(out).first(1));
