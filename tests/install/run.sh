@@ -69,6 +69,10 @@ case $way in
       -DCMAKE_PREFIX_PATH="$work/prefix"
     cmake --build "$work/found/build"
     run "$work/found/build/example"
+    # It says why it has no medgrad::torch.
+    cmake -S "$work/found" -B "$work/found/torch" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DWAY=torch \
+      -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/output" 2>&1 && { echo "a shared library had medgrad::torch"; exit 1; }
+    grep -q 'This medgrad is a shared library' "$work/output" || { cat "$work/output"; exit 1; }
     ;;
   torch)
     # One include and one line apart.
