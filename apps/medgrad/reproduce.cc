@@ -39,11 +39,9 @@ class Experiments : public Command {
                                      const Common& common) const {
     Node document = parse_document(text, file);
     if (!common.seed.empty()) put(document, "seed", to_whole_number("--seed", common.seed, 0));
-    // Projections have no chance in them, and moments count trials.
-    const Node* kind = document.find("kind");
-    const bool has_runs = kind == nullptr || kind->text() == nullptr ||
-                          (*kind->text() != "projection" && *kind->text() != "moments");
-    if (!seeds_.empty() && has_runs) put(document, "seeds", to_whole_number("--seeds", seeds_, 1));
+    const lab::Kind* const kind = lab::kind_of(document, lab::synthetic_catalogue());
+    if (!seeds_.empty() && kind != nullptr && kind->adjustable == lab::Adjustable::seeds)
+      put(document, "seeds", to_whole_number("--seeds", seeds_, 1));
     return lab::read_experiment(std::move(document), file);
   }
 

@@ -8,11 +8,13 @@
 namespace medgrad::lab {
 const Catalogue& synthetic_catalogue() {
   static const Catalogue catalogue = {
-      .kinds = {{"trajectories", read_trajectories},
-                {"moments", read_moments},
-                {"projection", read_projection},
-                {"byzantine", read_byzantine, "byzantine"},
-                {"centered-clipping", read_centered_clipping, "centered-clipping"}},
+      // Projections have no chance in them, and moments count trials.
+      .kinds = {{"trajectories", read_trajectories, Adjustable::seeds},
+                {"moments", read_moments, Adjustable::none},
+                {"projection", read_projection, Adjustable::none},
+                {"byzantine", read_byzantine, Adjustable::seeds, "byzantine"},
+                {"centered-clipping", read_centered_clipping, Adjustable::seeds,
+                 "centered-clipping"}},
       .findings = {{"moments", moments_findings},
                    {"projection", projection_findings},
                    {"toy", toy_findings},

@@ -103,6 +103,15 @@ std::string Study::config(const Experiment& experiment) const {
   return to_text(experiment.document);
 }
 
+const Kind* kind_of(const Node& document, const Catalogue& catalogue) {
+  const Node* const given = document.find("kind");
+  if (given == nullptr) return &catalogue.kinds.front();
+  const auto found = given->text() == nullptr
+                         ? catalogue.kinds.end()
+                         : std::ranges::find(catalogue.kinds, *given->text(), &Kind::name);
+  return found == catalogue.kinds.end() ? nullptr : &*found;
+}
+
 Experiment read_experiment(Node document, const std::string& file, const Catalogue& catalogue) {
   Experiment experiment{.document = std::move(document),
                         .name = {},

@@ -90,11 +90,20 @@ struct Experiment {
 
 // ---- What files can ask for ---------------------------------------------------------------------
 
+// Which keys of a file a command's options may change.
+enum class Adjustable : std::uint8_t {
+  none,
+  seeds,      // the number of runs
+  gradients,  // those of measured gradients
+  training,   // those of trainings, seeds among them
+};
+
 // The studies there are, by "kind". `read` gets a reader at the document's root that has read what
 // all kinds have, and answers for the rest of the keys.
 struct Kind {
   std::string_view name;
   std::unique_ptr<Study> (*read)(Reader& reader);
+  Adjustable adjustable;
   std::string_view findings = {};  // those of a file that declares none
 };
 
@@ -111,6 +120,8 @@ struct Catalogue {
 };
 // Those that need neither libtorch nor data.
 [[nodiscard]] const Catalogue& synthetic_catalogue();
+// The kind of a document; nullptr where there is no such kind, which reading it says.
+[[nodiscard]] const Kind* kind_of(const Node& document, const Catalogue& catalogue);
 
 // Reads a whole experiment. Throws Error with file and line where it makes no sense.
 [[nodiscard]] Experiment read_experiment(Node document, const std::string& file,

@@ -12,9 +12,11 @@ namespace medgrad::language {
 const lab::Catalogue& catalogue() {
   static const lab::Catalogue all = [] {
     lab::Catalogue catalogue = lab::synthetic_catalogue();
-    catalogue.kinds.push_back({"gradients", read_gradient_study, "tracking"});
-    catalogue.kinds.push_back({"training", read_train_study, "training"});
-    catalogue.kinds.push_back({"film", read_film_study, "film"});
+    using lab::Adjustable;
+    catalogue.kinds.push_back(
+        {"gradients", read_gradient_study, Adjustable::gradients, "tracking"});
+    catalogue.kinds.push_back({"training", read_train_study, Adjustable::training, "training"});
+    catalogue.kinds.push_back({"film", read_film_study, Adjustable::none, "film"});
     catalogue.findings.push_back({"tracking", tracking_findings});
     catalogue.findings.push_back({"training", training_findings});
     catalogue.findings.push_back({"corrupted-training", corrupted_training_findings});

@@ -278,7 +278,7 @@ class Train(LanguageTest):
                 (("--method", "lp"), "--p is missing; lp needs it"),
                 (("--method", "vclip:tau=0.1", "--tau", "1"), "'vclip:tau=0.1' and --tau both give tau; give it once"),
                 (("--method", "vclip", "--mu", "1"), "--mu is not a parameter of vclip"),
-                (("--method", "vclip:Tau=1"), "Tau in 'vclip:Tau=1' is not a parameter of vclip; perhaps you mean tau"),
+                (("--method", "vclip:Tau=1"), "Tau in 'vclip:Tau=1' is not a parameter of vclip. Did you mean 'tau'"),
                 (("--schedule", "step:every=2", "--decay-every", "3"),
                  "'step:every=2' and --decay-every both give every; give it once"),
                 (("--tau-schedule", "cosine:value=0"), "--tau-schedule: value is 0; it must satisfy 0 < value"),
@@ -529,12 +529,16 @@ class Reproduce(LanguageTest):
         for name, option, sentence in (
                 ("train-ptb", ("--tau", "0.1"), "--tau does not apply to train-ptb"),
                 ("train-ptb", ("--noise",), "--noise does not apply to train-ptb"),
+                ("fixed-ptb", ("--seeds", "2"), "--seeds does not apply to fixed-ptb, an experiment of the kind 'gradients'"),
+                ("film", ("--seeds", "2"), "--seeds does not apply to film, an experiment of the kind 'film'"),
                 ("fixed-ptb", ("--epochs", "3"), "--epochs does not apply to fixed-ptb"),
                 ("train-ptb", ("--batch", "8,16"), "--batch is '8,16'"),
                 ("train-ptb", ("--lr", "1,2"), "--lr has 2 learning rates for 5 methods"),
                 ("train-ptb", ("--methods", "huber"), "--methods names huber, for which the paper has no learning rate"),
                 ("train-ptb", ("--jobs", "2", "--threads", "2"), "--jobs and --threads")):
             self.bad(sentence, "reproduce", name, *option, *out)
+        # Which options apply is the kind's to say, wherever it is run from.
+        self.bad("--seeds is '0'; it must be a whole number", "reproduce", "byzantine", "fixed-ptb", "--seeds", "0", *out)
 
     def test_synthetic_experiments_beside(self):
         """One command runs all kinds, and each is what it is by itself."""

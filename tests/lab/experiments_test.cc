@@ -90,6 +90,18 @@ TEST(Experiments, FindingsAreDeclared) {
             "x.json:1: 'findings' is 'toi'. Did you mean 'toy'?");
 }
 
+TEST(Experiments, KindsSayWhichSettingsTheyHave) {
+  for (const BuiltIn& one : built_in_experiments()) {
+    const Node document = parse_document(one.text, std::string(one.name));
+    const Kind* const kind = kind_of(document, synthetic_catalogue());
+    ASSERT_EQ(kind == nullptr, one.needs_libtorch) << one.name;
+    if (kind != nullptr) {
+      EXPECT_EQ(document.find("seeds") != nullptr, kind->adjustable == Adjustable::seeds)
+          << one.name;
+    }
+  }
+}
+
 TEST(Experiments, ResultsFromElsewhereAreWrittenToo) {
   const medgrad::testing::TemporaryFolder out;
   Group group{.method = "vclip",

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "lab/experiments.h"
+#include "language/experiments.h"
 #include "language/gradient_settings.h"
 #include "language/method.h"
 #include "medgrad/error.h"
@@ -102,9 +103,17 @@ constexpr Setting kSettings[] = {
      Form{"also measure the noise: histogram, Q-Q plot and tail index", yes}},
 };
 
+bool is_seeds(const Setting& setting) { return std::string_view(setting.key) == "seeds"; }
+
+// How a file with such keys has it, if at all.
+std::optional<Form> form_for(const Setting& setting, lab::Adjustable keys) {
+  if (keys == lab::Adjustable::gradients) return setting.gradients;
+  if (keys == lab::Adjustable::training) return setting.training;
+  return keys == lab::Adjustable::seeds && is_seeds(setting) ? setting.training : std::nullopt;
+}
+
 bool is_offered(const Setting& setting, ExperimentOptions::Offered offered) {
-  if (offered == ExperimentOptions::Offered::seeds)
-    return std::string_view(setting.option) == "--seeds";
+  if (offered == ExperimentOptions::Offered::seeds) return is_seeds(setting);
   return offered == ExperimentOptions::Offered::all || setting.gradients;
 }
 
@@ -146,26 +155,20 @@ const std::string* ExperimentOptions::given(std::string_view option) const {
 
 void ExperimentOptions::apply(Node& document, const Common& common) const {
   if (document.object() == nullptr) return;  // reading it will say what is wrong
-  const std::string kind = text_of(document, "kind");
-  const bool synthetic = !lab::needs_libtorch(document);
-  // Projections have no chance in them, and moments count trials.
-  const bool has_seeds = !synthetic || kind.empty() || kind == "trajectories";
+  const lab::Kind* const kind = lab::kind_of(document, language::catalogue());
+  if (kind == nullptr) return;
   for (const Setting& setting : kSettings) {
     const std::string* const text = given(setting.option);
-    const bool is_seeds = std::string_view(setting.option) == "--seeds";
-    if (text == nullptr || (is_seeds && !has_seeds)) continue;
-    const std::optional<Form> none;
-    const std::optional<Form>& form = kind == "gradients"              ? setting.gradients
-                                      : kind == "training" || is_seeds ? setting.training
-                                                                       : none;
-    if (!form)
+    if (text == nullptr) continue;
+    if (const std::optional<Form> form = form_for(setting, kind->adjustable)) {
+      language::put(document, setting.key, form->read(setting.option, *text));
+    } else if (!is_seeds(setting) || lab::needs_libtorch(document)) {
       throw Error(fmt::format("{} does not apply to {}, an experiment of the kind '{}'.",
-                              setting.option, text_of(document, "experiment"),
-                              kind.empty() ? "trajectories" : kind));
-    language::put(document, setting.key, form->read(setting.option, *text));
+                              setting.option, text_of(document, "experiment"), kind->name));
+    }
   }
   if (!common.seed.empty()) language::put(document, "seed", whole<0>("--seed", common.seed));
-  if (kind == "training") match_rates(document);
+  if (kind->adjustable == lab::Adjustable::training) match_rates(document);
 }
 
 // Learning rates belong to methods: with others, those of the file go.
