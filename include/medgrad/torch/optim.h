@@ -126,9 +126,9 @@ class SignSGD : public TrackingOptimizer {
 // Adam whose increments are cut in its own metric, or whose first moment is any online estimator.
 class MedianAdam : public TrackingOptimizer {
  public:
-  MedianAdam(std::vector<::torch::optim::OptimizerParamGroup> groups,
-             MedianAdamOptions defaults = {});
-  MedianAdam(std::vector<Tensor> parameters, MedianAdamOptions defaults = {})
+  explicit MedianAdam(std::vector<::torch::optim::OptimizerParamGroup> groups,
+                      MedianAdamOptions defaults = {});
+  explicit MedianAdam(std::vector<Tensor> parameters, MedianAdamOptions defaults = {})
       : MedianAdam({::torch::optim::OptimizerParamGroup(std::move(parameters))},
                    std::move(defaults)) {}
 };
