@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 #include <optional>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "language/checkpoint.h"
 #include "language/run_config.h"
@@ -70,8 +70,7 @@ bool is_whole(const TrainingResult& result) {
 std::optional<TrainingResult> finished_result(const fs::path& file, const Json& config,
                                               std::size_t total) {
   if (!fs::exists(file)) return {};
-  std::ifstream in(file);
-  const Json json = Json::parse(in, nullptr, false);
+  const Json json = Json::parse(read_whole(file), nullptr, false);
   const auto damaged = [&] {
     return Error(fmt::format("{} is damaged; remove it.", file.string()));
   };

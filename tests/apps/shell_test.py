@@ -28,6 +28,8 @@ class Help(CommandTest):
             shown, asked = run("help", command), run(command, "--help")
             self.assertEqual((shown.returncode, shown.stdout, shown.stderr),
                              (asked.returncode, asked.stdout, asked.stderr))
+            for line in shown.stdout.decode().splitlines():
+                self.assertLessEqual(len(line), 88, (command, line))
         self.assertEqual(self.good("help", "estimate", "vclip"), self.good("estimate", "vclip", "--help"))
         self.assertEqual(self.good("help"), self.good("--help"))
         self.assertEqual(self.good("-v"), self.good("--version"))

@@ -3,17 +3,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <optional>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "language/run_files.h"
 #include "medgrad/error.h"
 #include "medgrad/torch/world.h"
 #include "status_line.h"
 #include "stop.h"
+#include "text.h"
 #include "torch/commands.h"
 #include "torch/dist/launcher.h"
 #include "torch/launched.h"
@@ -27,17 +27,19 @@ class Launch final : public Command {
   std::string_view summary() const override { return "start and watch many workers"; }
   std::string_view usage() const override { return "-n N [options] -- PROGRAM [argument…]"; }
   std::string details() const override {
-    return "\nEvery worker is told the others by its environment (RANK, WORLD_SIZE, and where they "
-           "meet).\nWorkers of one machine meet at a socket for processes of their user; with "
-           "--host "
-           "at a port of\nthat address, and no other. Workers of other hosts join there with "
-           "MEDGRAD_STORE=ADDRESS:PORT,\nRANK, WORLD_SIZE and the run's token in MEDGRAD_TOKEN, or "
-           "in a file that MEDGRAD_TOKEN_FILE names;\n--world says how many workers that makes in "
-           "all. launch takes the token from there too, and makes\none up otherwise. Nothing "
-           "between hosts is "
-           "encrypted.\n\nmedgrad launch -n 4 -- train … --aggregate RULE trains a model together; "
-           "what it "
-           "prints is\nwhat train prints with --workers 4.\n";
+    return fmt::format(
+        "\n{}\n\n{}\n",
+        wrapped("Every worker is told the others by its environment (RANK, WORLD_SIZE, and where "
+                "they meet). Workers of one machine meet at a socket for processes of their user; "
+                "with --host at a port of that address, and no other. Workers of other hosts join "
+                "there with MEDGRAD_STORE=ADDRESS:PORT, RANK, WORLD_SIZE and the run's token in "
+                "MEDGRAD_TOKEN, or in a file that MEDGRAD_TOKEN_FILE names; --world says how many "
+                "workers that makes in all. launch takes the token from there too, and makes one "
+                "up otherwise. Nothing between hosts is encrypted.",
+                0),
+        wrapped("medgrad launch -n 4 -- train … --aggregate RULE trains a model together; what it "
+                "prints is what train prints with --workers 4.",
+                0));
   }
   void declare(Options& options) override {
     options.value("-n", workers_, "N", "how many workers to start");
@@ -115,8 +117,11 @@ class Launch final : public Command {
       }
     }
     [[nodiscard]] std::string read(const char* name) const {
-      std::ifstream in(folder_ / name);
-      return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+      try {
+        return read_whole(folder_ / name);
+      } catch (const Error&) {
+        return {};  // nobody has left any
+      }
     }
     void remove() const {
       std::error_code ignored;
