@@ -19,13 +19,13 @@ class Descriptor {
  public:
   explicit Descriptor(const std::string& path)
       : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (file_ < 0 && errno == ENOENT) throw Error(path + " does not exist.");
+    if (file_ < 0 && errno == ENOENT) throw Error(fmt::format("{} does not exist.", path));
     if (file_ < 0) fail("opened");
     struct stat status = {};
     if (::fstat(file_, &status) != 0) fail("read");
     if (S_ISDIR(status.st_mode)) {
       ::close(file_);
-      throw Error(path + " is a folder; it must be a file.");
+      throw Error(fmt::format("{} is a folder; it must be a file.", path));
     }
     if (S_ISREG(status.st_mode)) size_ = static_cast<std::size_t>(status.st_size);
   }

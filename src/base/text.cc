@@ -1,10 +1,21 @@
 #include "base/text.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+
+namespace medgrad {
+
+std::string one_of(std::span<const std::string_view> words, std::string_view last) {
+  if (words.empty()) return {};
+  if (words.size() == 1) return std::string(words[0]);
+  return fmt::format("{} {} {}", fmt::join(words.first(words.size() - 1), ", "), last,
+                     words.back());
+}
+
+}  // namespace medgrad
 
 namespace medgrad::internal {
 namespace {

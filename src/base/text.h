@@ -1,6 +1,8 @@
 // How messages are put together: numbers, lists, commands, places in files, and what users wrote.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -14,26 +16,13 @@ namespace medgrad {
 // "1 row", "2 rows", "0 rows". `many` is the plural where it is more than an added "s".
 [[nodiscard]] inline std::string counted(std::unsigned_integral auto n, std::string_view one,
                                          std::string_view many = {}) {
-  std::string text = std::to_string(n);
-  text.append(" ").append(n == 1 || many.empty() ? one : many);
-  if (n != 1 && many.empty()) text.append("s");
-  return text;
+  if (n == 1) return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", n, one) : fmt::format("{} {}", n, many);
 }
 
 // "a, b or c"; `last` is the word before the last.
-[[nodiscard]] inline std::string one_of(std::span<const std::string_view> words,
-                                        std::string_view last = "or") {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0 && i + 1 == words.size()) {
-      text.append(" ").append(last).append(" ");
-    } else if (i > 0) {
-      text.append(", ");
-    }
-    text.append(words[i]);
-  }
-  return text;
-}
+[[nodiscard]] std::string one_of(std::span<const std::string_view> words,
+                                 std::string_view last = "or");
 
 // One argument of a command as a shell wants it: in quotes where it has anything special.
 [[nodiscard]] inline std::string shell_word(std::string_view word) {

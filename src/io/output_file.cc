@@ -71,7 +71,7 @@ OutputFile::OutputFile(const std::string& path, bool patched) : path_(path) {
   if (path == "-") {
     direct_ = STDOUT_FILENO;
   } else if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    throw Error(path + " cannot be written: it is a folder.");
+    throw Error(fmt::format("{} cannot be written: it is a folder.", path));
   } else if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     direct_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     owns_direct_ = true;

@@ -1,5 +1,7 @@
 #include "kernels/simd.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "hwy/highway.h"
@@ -12,10 +14,8 @@ int64_t find_target(std::string_view name) {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     if (name == hwy::TargetName(target)) return target;
   }
-  std::string known;
-  for (const std::string& target : simd_targets()) known += (known.empty() ? "" : ", ") + target;
-  throw Error("MEDGRAD_SIMD asks for '" + std::string(name) + "'; this machine and build have " +
-              known + ".");
+  throw Error(fmt::format("MEDGRAD_SIMD asks for '{}'; this machine and build have {}.", name,
+                          fmt::join(simd_targets(), ", ")));
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ class CenteredClippingStudy final : public TaskStudy {
 // The numbers under a key: one, a list or a range.
 std::vector<Node> read_numbers(Reader& reader, const std::string& key) {
   const Node* const given = reader.any(key);
-  if (given == nullptr) reader.fail(reader.node(), "the experiment has no '" + key + "'.");
+  if (given == nullptr) reader.fail(reader.node(), fmt::format("the experiment has no '{}'.", key));
   std::vector<Node> numbers;
   for (const GridPoint& point :
        expand(Node{Node::Object{{key, *given}}, given->line}, reader.file()))

@@ -81,7 +81,7 @@ std::vector<MethodCase> read_methods(Reader& reader, const Schedule& eta) {
 void read_data(const std::string& path, Regression& made) {
   RowReader rows(path);
   if (rows.dimension() < 2)
-    throw Error(rows.name() + " has one column; data and a target are needed.");
+    throw Error(fmt::format("{} has one column; data and a target are needed.", rows.name()));
   made.dimension = rows.dimension() - 1;
   std::vector<double> row(rows.dimension());
   while (rows.next(std::span<double>(row))) {

@@ -103,7 +103,7 @@ struct Check {
       throw Error("A network needs at least one row, and a target for every row.");
     if (f.hidden == 0 || f.hidden > Network::kMostHidden)
       throw Error("hidden", std::to_string(f.hidden),
-                  "it must be from 1 to " + std::to_string(Network::kMostHidden));
+                  fmt::format("it must be from 1 to {}", Network::kMostHidden));
     check_finite(f.a, "the data");
     check_finite(f.b, "the targets");
     medgrad::check("ridge", f.ridge, range::non_negative);

@@ -1,5 +1,7 @@
 #include "text/corpus.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -30,7 +32,7 @@ void read_part(const std::filesystem::path& path, bool lower, CorpusBuilder& bui
   bool words = false;
   for_each_line(content, [&](std::size_t number, std::string_view line) {
     const auto fail = [&](const std::string& what) {
-      throw Error(internal::line_of(path.string(), number) + ": " + what);
+      throw Error(fmt::format("{}: {}", internal::line_of(path.string(), number), what));
     };
     if (!is_utf8(line)) fail("the line is not UTF-8 text.");
     if (line.find('\0') != std::string_view::npos)
@@ -42,7 +44,7 @@ void read_part(const std::filesystem::path& path, bool lower, CorpusBuilder& bui
     });
     builder.end_line();
   });
-  if (!words) throw Error(path.string() + " is empty: there are no words.");
+  if (!words) throw Error(fmt::format("{} is empty: there are no words.", path.string()));
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ Verdict prepare(const DataSet& set, const fs::path& from, const fs::path& to) {
       return fmt::format("{} already exists; remove it, or choose another {}.", place.string(),
                          name("to"));
     });
-  if (!fs::exists(from, ignored)) throw Error(from.string() + " does not exist.");
+  if (!fs::exists(from, ignored)) throw Error(fmt::format("{} does not exist.", from.string()));
 
   const Scratch scratch(to / fmt::format(".preparing-{}-{}", set.name, getpid()));
   fs::path source = from;

@@ -56,7 +56,7 @@ QuestionSet parse_squad(std::string_view text, const std::string& name) {
     for (std::size_t p = 0; p < paragraphs.size(); ++p)
       add_paragraph(paragraphs[p], Place(paragraphs_at, p), set);
   }
-  if (set.questions.empty()) throw Error(name + " has no questions.");
+  if (set.questions.empty()) throw Error(fmt::format("{} has no questions.", name));
   return set;
 }
 

@@ -13,7 +13,7 @@ namespace medgrad::text {
 namespace {
 
 void check(bool good, const std::string& sentence) {
-  if (!good) throw Error("a synthetic corpus: " + sentence);
+  if (!good) throw Error(fmt::format("a synthetic corpus: {}", sentence));
 }
 
 void check(const SyntheticCorpusOptions& o) {

@@ -24,12 +24,12 @@ WordPiece::WordPiece(std::vector<std::string> pieces, const std::string& name)
     : pieces_(std::move(pieces)) {
   ids_.reserve(pieces_.size());
   const auto fail = [&](const std::string& what) {
-    throw Error(internal::line_of(name, ids_.size() + 1) + ": " + what);
+    throw Error(fmt::format("{}: {}", internal::line_of(name, ids_.size() + 1), what));
   };
   for (const std::string& piece : pieces_) {
     if (piece.empty()) fail("the line is empty; it must be a piece.");
     if (!is_utf8(piece)) fail("the line is not UTF-8 text.");
-    if (ids_.contains(piece)) fail(internal::quoted(piece) + " is given twice.");
+    if (ids_.contains(piece)) fail(fmt::format("{} is given twice.", internal::quoted(piece)));
     ids_.emplace(piece, static_cast<TokenId>(ids_.size()));
     longest_ = std::max(longest_, piece.size());
   }

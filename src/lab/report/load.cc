@@ -74,7 +74,7 @@ ReportSection load(const fs::path& folder) {
     try {
       (void)figures_from_json(section.figures);
     } catch (const Error& error) {
-      throw Error(file.string() + ": " + error.what());
+      throw Error(fmt::format("{}: {}", file.string(), error.what()));
     }
   }
   return section;
@@ -82,20 +82,21 @@ ReportSection load(const fs::path& folder) {
 
 std::vector<fs::path> result_folders(const fs::path& place) {
   std::error_code none;
-  if (!fs::exists(place, none)) throw Error(place.string() + " does not exist.");
-  if (!fs::is_directory(place, none)) throw Error(place.string() + " is not a folder.");
+  if (!fs::exists(place, none)) throw Error(fmt::format("{} does not exist.", place.string()));
+  if (!fs::is_directory(place, none))
+    throw Error(fmt::format("{} is not a folder.", place.string()));
   if (is_result_folder(place)) return {place};
   std::vector<fs::path> folders;
   try {
     for (const auto& entry : fs::directory_iterator(place))
       if (entry.is_directory() && is_result_folder(entry.path())) folders.push_back(entry.path());
   } catch (const fs::filesystem_error&) {
-    throw Error(place.string() + " cannot be read.");
+    throw Error(fmt::format("{} cannot be read.", place.string()));
   }
   if (folders.empty())
-    throw Error(
-        place.string() +
-        " has no summary.json: it is neither a result folder nor a folder of result folders.");
+    throw Error(fmt::format(
+        "{} has no summary.json: it is neither a result folder nor a folder of result folders.",
+        place.string()));
   std::sort(folders.begin(), folders.end());
   return folders;
 }
