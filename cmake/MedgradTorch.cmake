@@ -30,6 +30,22 @@ foreach(folder IN LISTS TORCH_INCLUDE_DIRS)
   endif()
 endforeach()
 
+# Workers that break Gloo's protocol are lost like dead ones where Gloo is a library of its own, as Debian's is, whose
+# headers can be built on (src/torch/dist/guarded_device.h). Wheels have a Gloo within, of a version that nobody tells.
+find_library(medgrad_gloo gloo)
+cmake_path(GET TORCH_LIBRARY PARENT_PATH medgrad_torch_folder)
+if(medgrad_gloo AND NOT DEFINED MEDGRAD_GUARDS_GLOO)
+  execute_process(COMMAND ${CMAKE_READELF} -d ${medgrad_torch_folder}/libtorch_cpu.so OUTPUT_VARIABLE medgrad_needed ERROR_QUIET)
+  if(medgrad_needed MATCHES "libgloo")
+    set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+    try_compile(MEDGRAD_GUARDS_GLOO ${PROJECT_BINARY_DIR}/guards_gloo SOURCES ${PROJECT_SOURCE_DIR}/src/torch/dist/guarded_device.cc
+      CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}/src
+      "-DCMAKE_CXX_FLAGS=-DMEDGRAD_GUARDS_GLOO -idirafter ${PROJECT_SOURCE_DIR}/cmake/gloo_headers"
+      CXX_STANDARD 20)
+    unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
+  endif()
+endif()
+
 # Settings of a target of ours that includes torch.
 function(medgrad_uses_torch target)
   target_include_directories(${target} SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})

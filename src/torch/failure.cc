@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -27,6 +28,26 @@ std::string sentence_of(const std::exception& failure) {
     text.erase(0, std::min(text.find("] "), text.size() - 2) + 2);
   while (text.ends_with('.') || text.ends_with(' ')) text.pop_back();
   return fmt::format("libtorch: {}.", text);
+}
+
+void end_with_a_sentence() {
+  std::string sentence = "It ended without a reason.";
+  try {
+    if (const std::exception_ptr failure = std::current_exception())
+      std::rethrow_exception(failure);
+  } catch (const std::exception& failure) {
+    sentence = sentence_of(failure);
+    if (sentence.find("gloo/transport") != std::string::npos)
+      sentence = fmt::format(
+          "Another worker has broken the protocol of the connection between them, and this Gloo "
+          "ends the program then ({}). Start the workers again with --resume; the last checkpoint "
+          "counts.",
+          sentence);
+  } catch (...) {
+  }
+  std::fprintf(stderr, "medgrad: %s\n", sentence.c_str());
+  std::fflush(stderr);
+  _exit(1);
 }
 
 }  // namespace medgrad::libtorch

@@ -1,5 +1,7 @@
 // medgrad-torch COMMAND: the commands that need libtorch. `medgrad` starts it, and users need not
 // know.
+#include <exception>
+
 #include "medgrad/torch/runtime.h"
 #include "program.h"
 #include "torch/commands.h"
@@ -25,6 +27,7 @@ Commands torch_commands() {
 }  // namespace medgrad::app
 
 int main(int argc, char** argv) {
+  std::set_terminate(medgrad::libtorch::end_with_a_sentence);
   medgrad::libtorch::keep_memory();
   medgrad::libtorch::use_fast_blas();
   return medgrad::app::run_program(medgrad::app::torch_commands(), {argv + 1, argv + argc},

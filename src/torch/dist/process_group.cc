@@ -24,6 +24,9 @@
 
 #include "medgrad/error.h"
 #include "torch/versions.h"
+#ifdef MEDGRAD_GUARDS_GLOO
+#include "torch/dist/guarded_device.h"
+#endif
 
 namespace medgrad::libtorch {
 namespace {
@@ -183,7 +186,11 @@ std::shared_ptr<gloo::transport::Device> device_at(const std::string& address) {
     }
   }).join();
   if (failure) std::rethrow_exception(failure);
+#ifdef MEDGRAD_GUARDS_GLOO
+  return guarded(std::move(device));
+#else
   return device;
+#endif
 }
 #endif
 
