@@ -8,7 +8,6 @@
 #include <numeric>
 #include <thread>
 
-#include "medgrad/dist/catch_up.h"
 #include "medgrad/sample.h"
 
 namespace medgrad::language {
@@ -27,25 +26,10 @@ bool ProcessTeam::begin(std::uint64_t step) {
   return false;
 }
 
-void ProcessTeam::catch_up(std::optional<std::uint64_t> steps,
-                           const std::function<std::string()>& save,
-                           const std::function<void(const std::string&)>& load) {
-  if (const auto got = dist::catch_up(*group_, steps, save)) load(*got);
-}
-
-Joint ProcessTeam::combine(std::uint64_t step, std::span<Contribution> mine, Wish wish,
-                           std::span<float> result) {
-  Contribution& own = mine.front();
+template <class Exchange>
+auto ProcessTeam::together(const Exchange& exchange) {
   try {
-    damage(own, step);
-    lie(own, step);
-    std::vector<dist::WorkerReport> reports;
-    dist::Options<float> how = aggregation(step);
-    how.seconds = own.seconds;
-    how.word = packed({own.loss, wish, waits()});
-    how.report = &reports;
-    (void)dist::aggregate<float>(*group_, options().rule, own.gradient, result, how);
-    return conclude(reports, result);
+    return exchange();
   } catch (const dist::Lost&) {
     group_.reset();  // the others notice at once
     throw;
@@ -55,6 +39,32 @@ Joint ProcessTeam::combine(std::uint64_t step, std::span<Contribution> mine, Wis
     if (std::ranges::find(unfit.ranks(), rank) != unfit.ranks().end()) throw;
     throw dist::Lost(unfit.what(), unfit.ranks());
   }
+}
+
+void ProcessTeam::check_settings(std::span<const dist::Setting> mine) {
+  together([&] { dist::check_settings(*group_, mine); });
+}
+
+void ProcessTeam::catch_up(std::optional<std::uint64_t> steps,
+                           const std::function<std::string()>& save,
+                           const std::function<void(const std::string&)>& load) {
+  together([&] { (void)dist::catch_up(*group_, steps, save, load); });
+}
+
+Joint ProcessTeam::combine(std::uint64_t step, std::span<Contribution> mine, Wish wish,
+                           std::span<float> result) {
+  Contribution& own = mine.front();
+  return together([&] {
+    damage(own, step);
+    lie(own, step);
+    std::vector<dist::WorkerReport> reports;
+    dist::Options<float> how = aggregation(step);
+    how.seconds = own.seconds;
+    how.word = packed({own.loss, wish, waits()});
+    how.report = &reports;
+    (void)dist::aggregate<float>(*group_, options().rule, own.gradient, result, how);
+    return conclude(reports, result);
+  });
 }
 
 // The honest show the liars what they have, and those make up what they send.
@@ -99,16 +109,6 @@ class GroupTeam final : public ProcessTeam {
   void gather() override {
     if (group_ == nullptr)
       throw TooFew("A worker is lost, and " + engine_ + " cannot go on without it.");
-  }
-
-  void catch_up(std::optional<std::uint64_t> steps, const std::function<std::string()>& save,
-                const std::function<void(const std::string&)>& load) override {
-    try {
-      ProcessTeam::catch_up(steps, save, load);
-    } catch (const dist::Lost&) {
-      group_.reset();
-      throw;
-    }
   }
 
   void part() override {

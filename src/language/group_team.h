@@ -20,6 +20,7 @@ class ProcessTeam : public Team {
   bool leads() const override { return !members().empty() && members().front() == worker_; }
   bool has_others() const override { return true; }
   bool begin(std::uint64_t step) override;
+  void check_settings(std::span<const dist::Setting> mine) override;
   void catch_up(std::optional<std::uint64_t> steps, const std::function<std::string()>& save,
                 const std::function<void(const std::string&)>& load) override;
   // Throws Error on a worker that is about something else than the others, and on those dist::Lost.
@@ -34,6 +35,9 @@ class ProcessTeam : public Team {
   std::unique_ptr<dist::Communicator> group_;  // null: lost
 
  private:
+  // An exchange with the others, after which those who do not fit are gone.
+  template <class Exchange>
+  auto together(const Exchange& exchange);
   void lie(Contribution& own, std::uint64_t step);
   bool stalled_ = false;
 };

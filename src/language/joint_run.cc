@@ -97,6 +97,13 @@ class JointRun final : public Run {
     for (const int worker : here) mine_.push_back({worker, joint_});
   }
 
+  // What the run depends on.
+  [[nodiscard]] std::vector<dist::Setting> settings() const {
+    std::vector<dist::Setting> all;
+    for (const auto& [name, value] : folder_.config().items()) all.push_back({name, value.dump()});
+    return all;
+  }
+
   // Before the first step, and whenever somebody is gone or has come.
   void come_together() {
     was_let_in_ = false;
@@ -104,6 +111,7 @@ class JointRun final : public Run {
       try {
         team_->gather();
         was_let_in_ = was_let_in_ || team_->was_let_in();
+        team_->check_settings(settings());
         if (team_->leads() && !has_state_) {
           if (!team_->joined_late()) {
             open_folder();
@@ -121,8 +129,9 @@ class JointRun final : public Run {
                   read_checkpoint(text, "what the other workers do", folder_.config(), trainee()));
             });
         break;
-      } catch (const dist::Lost&) {
+      } catch (const dist::Lost& lost) {
         // Again, without whoever is gone.
+        if (options_.tell && !lost.ranks().empty()) options_.tell(lost.what());
       }
     }
     has_state_ = true;

@@ -22,6 +22,7 @@
 
 #include "language/team_options.h"
 #include "medgrad/dist/blame.h"
+#include "medgrad/dist/catch_up.h"
 #include "medgrad/error.h"
 #include "medgrad/large_vector.h"
 
@@ -91,6 +92,8 @@ class Team {
   // Those who are there come together: before the first step, after somebody was lost, and where
   // somebody waits to be let in.
   virtual void gather() {}
+  // Throws Error where this worker has other settings than most, and dist::Lost where others have.
+  virtual void check_settings(std::span<const dist::Setting> /*mine*/) {}
   // Everybody comes to where the farthest is (dist::catch_up).
   virtual void catch_up(std::optional<std::uint64_t> /*steps*/,
                         const std::function<std::string()>& /*save*/,

@@ -108,6 +108,17 @@ class WorkersTest(CommandTest):
         film["events"] = ["1:killed@48", "2:killed@50"]
         self.bad("In step 50 the rule has 4 workers, which is too few: f is 2", "run", self.file("film.json", json.dumps(film)))
 
+    def test_who_differs_from_most_is_named(self):
+        """Also where it is worker 0, whose state all would begin with: the others go on without it."""
+        differs = "[ $RANK = 0 ] && set -- \"$@\" --seed 5; exec \"$@\""
+        done = run("launch", "-n", "3", "--logs", self.path("logs"), "--", "sh", "-c", differs, "sh", MEDGRAD, *TRAIN, "--steps", "10",
+                   "--aggregate", "median", "--out", self.path("run"))
+        self.assertTrue(self.log(0).endswith("\nmedgrad: Worker 0 has another 'seed' than the others.\n"), self.log(0))
+        self.assertIn("Worker 0 ended with exit code 2; 2 others are left.", done.stderr.decode())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.changes(), [[1, 2]])
+        self.assertEqual(json.loads(content(self.path("run", "config.json")))["seed"], 0)
+
     def test_torchruns_variables(self):
         workers = self.by_variables(2, *TRAIN, "--steps", "10", "--aggregate", "median", "--out", self.path("run"))
         said = [worker.communicate(timeout=120) for worker in workers]

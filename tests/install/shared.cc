@@ -106,7 +106,8 @@ void see_the_workers() {
   const auto group = dist::make_threads(1);
   dist::aggregate<double>(*group[0], Rule(Mean{}), std::span(honest).first(1), std::span(result));
   expect(result[0] == 1, "a rule over workers");
-  expect(!dist::catch_up(*group[0], 3, [] { return std::string(); }), "nobody is behind");
+  const auto save = [] { return std::string(); };
+  expect(!dist::catch_up(*group[0], 3, save, [](const std::string&) {}), "nobody is behind");
   dist::Blame blame;
   blame.add(std::vector<dist::WorkerReport>(1));
   expect(blame.table().size() == 1, "a list of whom to look at");

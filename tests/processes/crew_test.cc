@@ -41,19 +41,19 @@ std::string train(const Store& store, int worker, int expected, std::uint64_t ep
     while (true) {
       try {
         auto group = crew.form();
-        const auto state = dist::catch_up(*group, taken, [&] {
+        const auto save = [&] {
           std::ostringstream out;
           ::torch::save(w, out);
           return std::to_string(taken) + " " + out.str();
-        });
-        if (state) {
-          taken = std::stoull(*state);
-          std::istringstream in(state->substr(state->find(' ') + 1));
+        };
+        (void)dist::catch_up(*group, taken, save, [&](const std::string& state) {
+          taken = std::stoull(state);
+          std::istringstream in(state.substr(state.find(' ') + 1));
           ::torch::Tensor theirs;
           ::torch::load(theirs, in);
           const ::torch::NoGradGuard no_grad;
           w.copy_(theirs);
-        }
+        });
         if (!all_reduce) {
           all_reduce.emplace(std::vector<::torch::Tensor>{w}, Mean{}, std::move(group));
         } else {
