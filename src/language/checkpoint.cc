@@ -197,6 +197,17 @@ Position load_checkpoint(const fs::path& file, const Json& config, const Trainee
   return read_checkpoint(mapped.bytes(), file.string(), config, trainee);
 }
 
+std::size_t step_of_checkpoint(const fs::path& file) {
+  const SafeTensors saved(file);
+  const auto found = saved.metadata().find("position");
+  if (found == saved.metadata().end()) throw damaged(file.string());
+  try {
+    return position_of(found->second).step;
+  } catch (const Json::exception&) {
+    throw damaged(file.string());
+  }
+}
+
 Position read_checkpoint(std::string_view bytes, const std::string& from, const Json& config,
                          const Trainee& trainee) {
   if (!has_its_checksum(bytes)) throw damaged(from);

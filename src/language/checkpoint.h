@@ -54,6 +54,9 @@ void save_checkpoint(const std::filesystem::path& file, const Json& config,
 [[nodiscard]] Position load_checkpoint(const std::filesystem::path& file, const Json& config,
                                        const Trainee& trainee);
 
+// How far a run was then, without the rest.
+[[nodiscard]] std::size_t step_of_checkpoint(const std::filesystem::path& file);
+
 // The same as text, for one who comes to where others are; `from` is what messages call it.
 [[nodiscard]] std::string checkpoint_text(const Json& config, const Position& position,
                                           const Trainee& trainee);

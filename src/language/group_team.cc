@@ -1,11 +1,15 @@
 #include "language/group_team.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <numeric>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <thread>
 
 #include "medgrad/sample.h"
@@ -94,17 +98,40 @@ void ProcessTeam::lie(Contribution& own, std::uint64_t step) {
 
 namespace {
 
+// A process, as others on the same machine can look for it.
+struct Place {
+  std::uint64_t machine = 0;
+  std::int64_t process = 0;
+};
+
+Place this_place() {
+  std::string machine;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), machine);
+  std::error_code unknown;  // processes of containers are counted by themselves
+  machine += std::filesystem::read_symlink("/proc/self/ns/pid", unknown).string();
+  return {std::hash<std::string>()(machine), ::getpid()};
+}
+
 class GroupTeam final : public ProcessTeam {
  public:
   GroupTeam(const TeamOptions& options, std::unique_ptr<dist::Communicator> group)
-      : ProcessTeam(options, group->rank()), members_(static_cast<std::size_t>(group->size())) {
-    std::iota(members_.begin(), members_.end(), 0);
+      : ProcessTeam(options, group->rank()),
+        places_(static_cast<std::size_t>(group->size())),
+        here_(this_place()) {
     group->set_deadline(std::chrono::milliseconds(std::llround(1000 * options.deadline)));
+    group->all_gather(std::as_bytes(std::span(&here_, 1)),
+                      std::as_writable_bytes(std::span(places_)));
     engine_ = group->engine();
     group_ = std::move(group);
   }
 
-  std::vector<int> members() const override { return members_; }
+  // Once the group is lost, without those who are known to be dead: another one saves then.
+  std::vector<int> members() const override {
+    std::vector<int> all;
+    for (std::size_t r = 0; r < places_.size(); ++r)
+      if (group_ != nullptr || !is_dead(places_[r])) all.push_back(static_cast<int>(r));
+    return all;
+  }
 
   void gather() override {
     if (group_ == nullptr)
@@ -116,7 +143,14 @@ class GroupTeam final : public ProcessTeam {
   }
 
  private:
-  std::vector<int> members_;
+  // Of those on other machines nobody can tell.
+  [[nodiscard]] bool is_dead(const Place& one) const {
+    return one.machine == here_.machine && ::kill(static_cast<pid_t>(one.process), 0) != 0 &&
+           errno == ESRCH;
+  }
+
+  std::vector<Place> places_;  // by rank
+  Place here_;
   std::string engine_;
 };
 

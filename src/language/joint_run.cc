@@ -57,7 +57,7 @@ class JointRun final : public Run {
     try {
       (void)team_->combine(position_.step, mine_, Wish::stop_before, joint_);
     } catch (const dist::Lost&) {
-      // They have stopped already, or go on without it.
+      save_if_nobody_did();  // they have stopped already, or go on without it
     }
   }
   Trainee trainee() override {
@@ -156,6 +156,14 @@ class JointRun final : public Run {
                                 counted(now.size(), "worker is", "workers are")));
   }
 
+  // The one that writes may be dead: then the next one does at the end, where it is farther than
+  // what there is.
+  void save_if_nobody_did() {
+    if (!leads() || folder_.is_open() || !has_state_) return;
+    if (const auto saved = folder_.saved_step(); !saved || *saved < position_.step)
+      folder_.take_over(position_.step);
+  }
+
   // What is left of a run with too few workers.
   [[nodiscard]] WithRemedy<std::runtime_error> ended_early(const TooFew& few) {
     const bool saves = leads() && has_state_ && !options_.folder.empty();
@@ -190,6 +198,7 @@ class JointRun final : public Run {
       if (!team_->has_others()) throw;
       if (wants_to_stop()) {
         agreed_ = true;
+        save_if_nobody_did();
         return false;
       }
       if (options_.tell) options_.tell(lost.what());

@@ -20,6 +20,15 @@ bool RunFolder::has_checkpoint() const {
   return !folder_.empty() && language::has_checkpoint(folder_);
 }
 
+std::optional<std::size_t> RunFolder::saved_step() const {
+  if (!has_checkpoint()) return {};
+  try {
+    return step_of_checkpoint(file(kCheckpointName));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 void RunFolder::create() const {
   std::error_code failed;
   fs::create_directories(folder_, failed);

@@ -18,6 +18,8 @@ class RunFolder {
 
   [[nodiscard]] const Json& config() const { return config_; }
   [[nodiscard]] bool has_checkpoint() const;
+  // Where the checkpoint is that is there; empty where there is none that can be read.
+  [[nodiscard]] std::optional<std::size_t> saved_step() const;
 
   // For a new run. Throws Error where there is one already, and where another process has the
   // folder.

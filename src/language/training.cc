@@ -138,7 +138,7 @@ const Position& Run::at_present() {
 
 void Run::save(bool last) {
   saved_ = Clock::now();
-  if (options_.folder.empty() || !leads()) return;
+  if (options_.folder.empty() || !leads() || !folder_.is_open()) return;
   (void)at_present();
   try {
     folder_.save(position_, trainee());

@@ -229,6 +229,12 @@ class WorkersTest(CommandTest):
             todo.pop(0)
         return found
 
+    def saved_step(self):
+        """Where the checkpoint is."""
+        with open(self.path("run", "checkpoint.safetensors"), "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        return json.loads(header["__metadata__"]["position"])["step"]
+
     @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
     def test_mpi(self):
         """The bits of a simulation; a death and a stall end all with a checkpoint, from which one goes on."""
@@ -239,16 +245,18 @@ class WorkersTest(CommandTest):
         self.assertEqual(worker.returncode, 0, said)
         self.good(*TRAIN, "--steps", "20", "--aggregate", "median", "--workers", "3", "--out", self.path("same"))
         self.assertEqual(lines(self.path("run")), lines(self.path("same")))
-        for what, deadline, sentence in ((signal.SIGKILL, "30", "signal 9"),
-                                         (signal.SIGSTOP, "2", r"A worker is lost, and mpi cannot go on without it\. The run is saved at step")):
+        for what, rank, deadline, sentence in (
+                (signal.SIGKILL, 1, "30", "signal 9"), (signal.SIGKILL, 0, "30", "signal 9"),
+                (signal.SIGSTOP, 1, "2", r"A worker is lost, and mpi cannot go on without it\. The run is saved at step")):
             before = lines(self.path("run"), running=True)[-1]["step"]
             worker = self.mpirun(3, "--resume", "--deadline", deadline, steps=1000000)
             self.wait_for_step(before + 20)
-            os.kill(self.ranks_of(worker)[1], what)
+            os.kill(self.ranks_of(worker)[rank], what)
             said = worker.communicate(timeout=120)[0].decode()
             self.assertNotEqual(worker.returncode, 0)
             self.assertRegex(said, sentence)
             self.assertRegex(said, "rerun with --resume to continue")
+            self.assertGreaterEqual(self.saved_step(), before + 20)
         at = lines(self.path("run"), running=True)[-1]["step"]
         worker = self.mpirun(3, "--resume", steps=at + 15)
         said = worker.communicate(timeout=120)[0].decode()
