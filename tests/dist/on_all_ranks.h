@@ -160,6 +160,28 @@ std::string differences(dist::Communicator& group, const std::vector<Wanted<T>>&
   return complaints;
 }
 
+// Rules of each kind for eight workers: on columns, on rows, on rows and then columns.
+inline std::vector<Wanted<float>> wanted_of_eight(const std::vector<std::vector<float>>& x) {
+  std::vector<Wanted<float>> all;
+  for (const char* const text : {"median", "geometric-median", "nnm:f=2+trimmed-mean:f=2"})
+    all.push_back(wanted(make_rule(text), x));
+  return all;
+}
+
+// Do they have the bits of one process, and sends a rank no more than twice its vector?
+inline std::string at_twice_the_vector(dist::Communicator& group,
+                                       const std::vector<Wanted<float>>& all,
+                                       const std::vector<std::vector<float>>& x) {
+  std::string complaints;
+  for (const Wanted<float>& want : all) {
+    const std::uint64_t before = group.traffic().sent;
+    complaints += difference(group, want, x);
+    const double words = static_cast<double>(group.traffic().sent - before) / 4;
+    if (words > 2.1 * static_cast<double>(x[0].size())) complaints += "too much was sent\n";
+  }
+  return complaints;
+}
+
 // body(group) for each of n ranks, in threads; what it returns, one after the other. An exception
 // is its message.
 inline std::vector<std::string> in_threads(

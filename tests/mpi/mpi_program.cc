@@ -1,5 +1,6 @@
-// For mpirun: `mpi_program bits` checks that aggregation has the bits of one process, `mpi_program
-// stall` what happens where a worker stalls.
+// For mpirun: `mpi_program bits` checks that every rule has the bits of one process, `mpi_program
+// traffic` that eight ranks have them at twice the vector, `mpi_program stall` what happens where a
+// worker stalls.
 #include <unistd.h>
 
 #include <cstdio>
@@ -22,6 +23,12 @@ int main(int argc, char** argv) {
       const auto want = static_cast<float>(n * (n + 1) / 2);
       std::printf("%s", said.c_str());
       if (said.empty() && values[99] == want) std::printf("rank %d is fine\n", group->rank());
+    } else if (what == "traffic") {
+      const auto x = dist_test::vectors<float>(8, 1 << 17, 3, false);
+      const std::string said =
+          dist_test::at_twice_the_vector(*group, dist_test::wanted_of_eight(x), x);
+      std::printf("%s", said.c_str());
+      if (said.empty()) std::printf("rank %d is fine\n", group->rank());
     } else {
       group->set_deadline(std::chrono::milliseconds(500));
       std::vector<float> mine(1000, 1.0f), out(1000);

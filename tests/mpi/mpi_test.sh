@@ -3,8 +3,9 @@
 set -euo pipefail
 run=("$1" --allow-run-as-root --oversubscribe --mca btl_base_warn_component_unused 0)
 export OMPI_MCA_rmaps_base_oversubscribe=1
-for n in 2 4; do
-  said=$("${run[@]}" -n "$n" "$2" bits)
+for ranks in "2 bits" "4 bits" "8 traffic"; do
+  read -r n what <<< "$ranks"
+  said=$("${run[@]}" -n "$n" "$2" "$what")
   [ "$(grep -c "is fine" <<< "$said")" = "$n" ] || { echo "$said"; exit 1; }
   [ "$(wc -l <<< "$said")" = "$n" ] || { echo "$said"; exit 1; }
 done

@@ -26,21 +26,10 @@ TEST(Gloo, HasTheBitsOfOneProcess) {
 }
 
 TEST(Gloo, HasThemForEightProcessesAtTwiceTheVector) {
-  const std::size_t d = 1 << 18;
-  const auto x = vectors<float>(8, d, 3, false);
-  std::vector<dist_test::Wanted<float>> all;
-  for (const char* const text : {"median", "geometric-median", "nnm:f=2+trimmed-mean:f=2"})
-    all.push_back(dist_test::wanted(make_rule(text), x));
-  for (const std::string& said : with_gloo(8, [&](Communicator& group) {
-         std::string complaints;
-         for (const auto& want : all) {
-           const std::uint64_t before = group.traffic().sent;
-           complaints += dist_test::difference(group, want, x);
-           const double words = static_cast<double>(group.traffic().sent - before) / 4;
-           if (words > 2.1 * static_cast<double>(d)) complaints += "too much was sent\n";
-         }
-         return complaints;
-       }))
+  const auto x = vectors<float>(8, 1 << 18, 3, false);
+  const auto all = dist_test::wanted_of_eight(x);
+  for (const std::string& said : with_gloo(
+           8, [&](Communicator& group) { return dist_test::at_twice_the_vector(group, all, x); }))
     EXPECT_EQ(said, kFine);
 }
 
