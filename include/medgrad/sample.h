@@ -43,8 +43,9 @@ class ThreadPool;
 struct RowReport {
   double distance = 0;  // |x_i - m|_2, missing entries left out
   // The result is sum weight_i x_i, with what is missing to 1 for the centre; where components are
-  // taken by themselves, the mean of that over the components. NaN where there is no such thing:
-  // for LpMedian with p other than 1 and 2, and MedianOfMeans.
+  // taken by themselves, the mean of that over the components. Rows of a block of MedianOfMeans
+  // share its weight evenly. NaN for LpMedian and MedianOfMeans with p other than 1 and 2, whose
+  // result is no weighted mean of rows.
   double weight = 0;
   // The share of the components in which the row has a part: with parts before the estimator, in
   // which something that the row is in has one. NaN as above.

@@ -36,11 +36,27 @@ Reported report(const std::string& text, const Matrix<double>& data,
 TEST(RowReports, WeightsGiveTheResult) {
   const Matrix<double> data = normal<double>(9, 6, 17);
   const std::vector<double> center(6, 0.5);
-  for (const char* const text :
-       {"mean", "geometric-median", "lp-median:p=2", "huber-location:mu=1", "clipped-mean:clip=1.5",
-        "krum:f=2", "multi-krum:f=2", "mda:f=3", "smea:f=2", "monna:f=3", "caf:f=3",
-        "centered-clipping:clip=0.7:iterations=4", "nnm+mean:f=2", "nnm+geometric-median:f=2",
-        "clip:clip=1+mean", "arc+krum:f=1", "bucketing+geometric-median", "arc+nnm+caf:f=2"}) {
+  for (const char* const text : {"mean",
+                                 "geometric-median",
+                                 "lp-median:p=2",
+                                 "huber-location:mu=1",
+                                 "clipped-mean:clip=1.5",
+                                 "krum:f=2",
+                                 "multi-krum:f=2",
+                                 "mda:f=3",
+                                 "smea:f=2",
+                                 "monna:f=3",
+                                 "caf:f=3",
+                                 "centered-clipping:clip=0.7:iterations=4",
+                                 "median-of-means",
+                                 "median-of-means:blocks=4",
+                                 "bucketing+median-of-means:blocks=2",
+                                 "nnm+mean:f=2",
+                                 "nnm+geometric-median:f=2",
+                                 "clip:clip=1+mean",
+                                 "arc+krum:f=1",
+                                 "bucketing+geometric-median",
+                                 "arc+nnm+caf:f=2"}) {
     for (const bool with_center : {false, true}) {
       SCOPED_TRACE(text);
       SampleOptions<double> options;
@@ -95,6 +111,18 @@ TEST(RowReports, SharesOfComponents) {
     EXPECT_DOUBLE_EQ(total, 1);
     EXPECT_EQ(rows[4].kept < share, true) << text;
     EXPECT_GE(rows[1].kept, 0.75) << text;
+  }
+}
+
+// Blocks of two rows, of which one is in the middle of each column.
+TEST(RowReports, RowsShareTheWeightOfTheirBlock) {
+  Matrix<double> data(6, 4);
+  data.x = {0, 0, 0, 9, 2, 2, 2, 9, 4, 4, 9, 0, 6, 6, 9, 2, 9, 9, 4, 4, 9, 9, 6, 6};
+  const auto rows = report("median-of-means:blocks=3:p=1", data).rows;
+  const std::vector<double> kept = {0, 0, 0.5, 0.5, 0.5, 0.5};
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_DOUBLE_EQ(rows[i].weight, kept[i] / 2) << i;
+    EXPECT_DOUBLE_EQ(rows[i].kept, kept[i]) << i;
   }
 }
 
@@ -176,7 +204,10 @@ TEST(RowReports, CutsAndOutliers) {
   const auto arc = report("arc:f=1+mean", data).rows;  // floor(2/5 4) = 1 is cut, to 50
   EXPECT_EQ(arc[3].cut, 1);
   EXPECT_NEAR(arc[4].cut / 5e-299, 1, 1e-12);
-  EXPECT_TRUE(std::isnan(report("lp-median:p=3", data).rows[0].weight));
+  for (const char* const text : {"lp-median:p=3", "median-of-means:p=3"}) {
+    EXPECT_TRUE(std::isnan(report(text, data).rows[0].weight)) << text;
+    EXPECT_TRUE(std::isnan(report(text, data).rows[0].kept)) << text;
+  }
 }
 
 }  // namespace

@@ -45,6 +45,22 @@ template <Real T>
 SampleInfo mean(const Input<T>& input, std::span<T> out);
 template <Real T>
 SampleInfo clipped_mean(double clip, const Input<T>& input, std::span<T> out);
+// The means of consecutive runs of rows, of which there are `blocks` (0: the square root of n,
+// rounded up), and what was not finite.
+template <Real T>
+struct BlockMeans {
+  std::size_t blocks;
+  std::vector<T> means;
+  Count seen;
+  // The first row of a block; beyond the last one n.
+  [[nodiscard]] std::size_t first(std::size_t block, std::size_t n) const {
+    return block * n / blocks;
+  }
+  // The means as rows, for an estimator; they must outlive it.
+  [[nodiscard]] Input<T> input_like(const Input<T>& input) const;
+};
+template <Real T>
+[[nodiscard]] BlockMeans<T> block_means(std::size_t blocks, const Input<T>& input);
 template <Real T>
 SampleInfo median_of_means(std::size_t blocks, double p, const Input<T>& input, std::span<T> out);
 

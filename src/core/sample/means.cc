@@ -111,31 +111,47 @@ SampleInfo clipped_mean(double clip, const Input<T>& input, std::span<T> out) {
 }
 
 template <Real T>
-SampleInfo median_of_means(std::size_t blocks, double p, const Input<T>& input, std::span<T> out) {
+BlockMeans<T> block_means(std::size_t blocks, const Input<T>& input) {
   if (blocks == 0) blocks = static_cast<std::size_t>(std::ceil(std::sqrt(input.n)));
-  std::vector<T> means(blocks * input.d);
-  const Count seen =
+  BlockMeans<T> made{blocks, std::vector<T>(blocks * input.d), {}};
+  made.seen =
       for_each_block(input, static_cast<const T*>(nullptr),
                      [&](std::size_t, Block<T>& block, std::size_t begin, std::size_t) {
                        for (std::size_t b = 0; b < blocks; ++b) {
-                         mean_of_block(input, b * input.n / blocks, (b + 1) * input.n / blocks,
-                                       block, begin, means.data() + b * input.d + begin);
+                         mean_of_block(input, made.first(b, input.n), made.first(b + 1, input.n),
+                                       block, begin, made.means.data() + b * input.d + begin);
                        }
                      });
+  return made;
+}
+
+template <Real T>
+Input<T> BlockMeans<T>::input_like(const Input<T>& input) const {
   // A column that is missing in a whole run of rows is missing in that mean.
   Input<T> of_means = unweighted<T>(blocks, input.d, means.data(), input.d);
   of_means.policy = NonFinite::robust;
   of_means.pool = input.pool;
   of_means.part = input.part;
   of_means.objective = input.objective;
+  return of_means;
+}
+
+template <Real T>
+SampleInfo median_of_means(std::size_t blocks, double p, const Input<T>& input, std::span<T> out) {
+  const BlockMeans<T> made = block_means(blocks, input);
+  Input<T> of_means = made.input_like(input);
   const LpMedian median{.p = p};
   if (ignores_order(median)) sort_rows(of_means);
   SampleInfo info = median.estimate(of_means, out);
-  info.nan = seen.nan;
-  info.inf = seen.inf;
+  info.nan = made.seen.nan;
+  info.inf = made.seen.inf;
   return info;
 }
 
+template struct BlockMeans<float>;
+template struct BlockMeans<double>;
+template BlockMeans<float> block_means(std::size_t, const Input<float>&);
+template BlockMeans<double> block_means(std::size_t, const Input<double>&);
 template SampleInfo mean(const Input<float>&, std::span<float>);
 template SampleInfo mean(const Input<double>&, std::span<double>);
 template SampleInfo clipped_mean(double, const Input<float>&, std::span<float>);

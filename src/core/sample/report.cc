@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/sample/estimators.h"
 #include "core/sample/norms.h"
 #include "core/sample/plan.h"
 
@@ -88,20 +89,19 @@ void share_column(const MeaMed& rule, Column& c) {
 template <Real T, class M>
 Shares share_columns(const M& method, const Input<T>& input, const Members& members,
                      std::size_t all_rows) {
-  need_all_columns(input);
-  const std::size_t n = input.n, each = n + all_rows;
-  const Chunks chunks = chunks_for(input.d);
-  std::vector<double> sums(chunks.count * each);
-  for_each(input.pool, chunks.count, [&](std::size_t chunk) {
+  const std::size_t n = input.n, each = n + all_rows, all_chunks = chunks_of(input).count;
+  std::vector<double> sums(all_chunks * each);
+  for_each(input.pool, chunks_here(input), [&](std::size_t c) {
+    const ChunkHere chunk = chunk_here(input, c);
     std::vector<double> values(n), weights(n), share(n);
     std::vector<std::size_t> order(n), row(n);
     std::vector<std::size_t> last(all_rows);  // the last column in which it was kept, from 1
-    double* const sum = sums.data() + chunk * each;
+    double* const sum = sums.data() + chunk.number * each;
     const auto keep = [&](std::size_t i, std::size_t column) {
       sum[n + i] += last[i] == column + 1 ? 0 : 1;
       last[i] = column + 1;
     };
-    for (std::size_t j = chunks.begin(chunk); j < chunks.end(chunk); ++j) {
+    for (std::size_t j = chunk.begin; j < chunk.end; ++j) {
       std::size_t m = 0;
       for (std::size_t i = 0; i < n; ++i) {
         if (std::isnan(input.rows[i][j])) continue;
@@ -124,12 +124,13 @@ Shares share_columns(const M& method, const Input<T>& input, const Members& memb
       }
     }
   });
+  share(input, sums.data(), each);
+  const auto d = static_cast<double>(input.whole());
   Shares all{std::vector<double>(n), std::vector<double>(all_rows)};
-  for (std::size_t chunk = 0; chunk < chunks.count; ++chunk) {
+  for (std::size_t chunk = 0; chunk < all_chunks; ++chunk) {
     const double* const sum = sums.data() + chunk * each;
-    for (std::size_t i = 0; i < n; ++i) all.weight[i] += sum[i] / static_cast<double>(input.d);
-    for (std::size_t i = 0; i < all_rows; ++i)
-      all.kept[i] += sum[n + i] / static_cast<double>(input.d);
+    for (std::size_t i = 0; i < n; ++i) all.weight[i] += sum[i] / d;
+    for (std::size_t i = 0; i < all_rows; ++i) all.kept[i] += sum[n + i] / d;
   }
   return all;
 }
@@ -220,6 +221,41 @@ Members members_of(const RulePlan& plan, const Members& members) {
   return made;
 }
 
+// Of an estimator by itself. `parts` are the rows of the caller that those of the input are made
+// of.
+template <Real T, class M>
+Shares shares_in(const M& method, const Input<T>& input, std::span<const T> out,
+                 const Members& parts, std::size_t all_rows, const Distances* known) {
+  if constexpr (requires(Column & c) { share_column(method, c); }) {
+    return share_columns(method, input, parts, all_rows);
+  } else if constexpr (std::is_same_v<M, MedianOfMeans>) {
+    // The weight of a block, shared evenly by its rows.
+    const BlockMeans<T> made = block_means(method.blocks, input);
+    Members of_blocks(made.blocks);
+    for (std::size_t b = 0; b < made.blocks; ++b) {
+      for (std::size_t i = made.first(b, input.n); i < made.first(b + 1, input.n); ++i)
+        of_blocks[b].insert(of_blocks[b].end(), parts[i].begin(), parts[i].end());
+    }
+    Shares shares = shares_in(LpMedian{.p = method.p}, made.input_like(input), out, of_blocks,
+                              all_rows, nullptr);
+    const std::vector<double> blocks = std::move(shares.weight);
+    shares.weight.resize(input.n);
+    for (std::size_t b = 0; b < made.blocks; ++b) {
+      const std::size_t first = made.first(b, input.n), end = made.first(b + 1, input.n);
+      for (std::size_t i = first; i < end; ++i)
+        shares.weight[i] = blocks[b] / static_cast<double>(end - first);
+    }
+    return shares;
+  } else {
+    if constexpr (std::is_same_v<M, LpMedian>) {
+      if (method.p == 1) return share_columns(Median{}, input, parts, all_rows);
+    }
+    std::vector<double> weights = weights_by_row(method, input, out, known);
+    std::vector<double> kept = kept_of(weights, parts, all_rows);
+    return {std::move(weights), std::move(kept)};
+  }
+}
+
 // Weights of the rows of the input, and what is kept of those of the caller. `known` as above.
 template <Real T>
 Shares shares_of(const RulePlan& plan, const Input<T>& input, std::span<const T> out,
@@ -227,17 +263,8 @@ Shares shares_of(const RulePlan& plan, const Input<T>& input, std::span<const T>
   const std::size_t n = input.n;
   const auto visit = [&](const Input<T>& rows, const Members& parts, const Distances* to_result) {
     return std::visit(
-        [&]<class M>(const M& method) -> Shares {
-          if constexpr (requires(Column & c) { share_column(method, c); }) {
-            return share_columns(method, rows, parts, all_rows);
-          } else {
-            if constexpr (std::is_same_v<M, LpMedian>) {
-              if (method.p == 1) return share_columns(Median{}, rows, parts, all_rows);
-            }
-            std::vector<double> weights = weights_by_row(method, rows, out, to_result);
-            std::vector<double> kept = kept_of(weights, parts, all_rows);
-            return {std::move(weights), std::move(kept)};
-          }
+        [&](const auto& method) {
+          return shares_in(method, rows, out, parts, all_rows, to_result);
         },
         plan.method);
   };
