@@ -9,6 +9,8 @@
 // 2. Is a stable law a fair description? The test of stable_fit.h, and one of the tail: xi of the
 //    peaks against that of the fitted law at the same threshold, since Pareto's and Student's laws
 //    have bodies like a stable law's, but lighter tails. The smaller p-value, times two, counts.
+//    And the farthest numbers have to be where some stable law could have them: that p-value,
+//    times 20, counts where it is smaller still.
 //    Only where it fits does its alpha count as a tail index. No stable law gives infinite entries.
 // 3. Mean, median or Huber? By their mean squared errors in batches of a given size, found by
 //    resampling the data: around the median where the middle of the sample is symmetric, and around
@@ -76,7 +78,7 @@ struct TailVerdict {
   // n independent numbers, or rows of `width` entries; entries that are missing and infinite.
   std::size_t n = 0, width = 1, missing = 0, infinite = 0;
   std::optional<Peaks> left, right, both;  // none for fewer than 60 numbers
-  std::optional<StableTest> stable;        // its p-value is that of both tests
+  std::optional<StableTest> stable;        // its p-value is that of all tests
   // By how many standard errors xi of the heavier tail is above that of the stable law at the same
   // threshold; 0 where it was not looked at.
   double tail_excess = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "noise/efficiency.h"
 #include "noise/judge.h"
 #include "noise/peaks.h"
+#include "noise/reach.h"
 #include "noise/stable_tail.h"
 #include "noise/tail_parts.h"
 
@@ -146,6 +148,22 @@ void test_tail(TailVerdict& v, const Peaks* tail, bool folded) {
   v.stable->p_value = std::min(1.0, 2 * std::min(v.stable->p_value, lighter));
 }
 
+// A third one: no stable law of which the sample could be has numbers so far out. It is for what
+// shows by orders of magnitude: weighted by a twentieth, it hardly adds to the false alarms.
+void test_reach(TailVerdict& v, std::span<const double> centred, const Whole* whole) {
+  constexpr double kWeight = 20;
+  if (!v.stable || v.infinite > 0 || (whole != nullptr && whole->infinite > 0)) return;
+  std::vector<double> sizes;
+  for (const double x : centred) {
+    if (!std::isnan(x)) sizes.push_back(std::fabs(x));
+  }
+  const std::size_t seen = sizes.size();
+  const double unit = median(sizes);
+  const double p = whole != nullptr ? p_of_reach(whole->far, whole->n, unit, seen, v.stable->fit)
+                                    : p_of_reach(std::move(sizes), seen, unit, seen, v.stable->fit);
+  v.stable->p_value = std::min(v.stable->p_value, kWeight * p);
+}
+
 double index_of(double xi) { return xi > 0 ? 1 / xi : Peaks::kInfinite; }
 Interval indices_of(const Interval& xi) { return {index_of(xi.high), index_of(xi.low)}; }
 
@@ -278,7 +296,10 @@ TailVerdict judge_grouped(std::span<const double> centred, std::size_t group,
   v.left = tail(Tail::left);
   v.right = tail(Tail::right);
   v.both = tail(Tail::both);
-  if (group == 1) test_tail(v, heavier_tail(v), is_pooled(v));
+  if (group == 1) {
+    test_tail(v, heavier_tail(v), is_pooled(v));
+    test_reach(v, centred, whole);
+  }
   conclude(v);
   return v;
 }

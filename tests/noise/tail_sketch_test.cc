@@ -95,5 +95,18 @@ TEST(TailSketch, MeanOfAll) {
   }
 }
 
+// A body that is Gaussian and ten numbers that no law of an index next to 2 reaches: the sample has
+// few of them or none.
+TEST(TailSketch, NoStableLawReachesSoFar) {
+  std::vector<double> x(140000);
+  Philox(7, 1).fill_normal(x);
+  std::fill_n(x.begin() + 1000, 10, 1e9);
+  TailSketch sketch(65536);
+  sketch.add(x);
+  const TailVerdict v = *sketch.summary().judged;
+  EXPECT_FALSE(v.stable_fits()) << v.sentence();
+  EXPECT_NE(v.infinite_variance, Answer::yes) << v.sentence();
+}
+
 }  // namespace
 }  // namespace medgrad

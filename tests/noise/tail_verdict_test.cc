@@ -109,6 +109,35 @@ TEST(TailVerdict, IntervalsCover) {
             16);
 }
 
+// The body is Gaussian and a number is where the stable law that fits it has none: of index 1.98 at
+// least, it has fewer than n / x^1.9 numbers beyond x.
+TEST(TailVerdict, NoStableLawReachesSoFar) {
+  for (const auto& [n, far] : {std::pair{300, 1e6}, {3000, 1e3}, {3000, 1e6}, {30000, 1e9}}) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      std::vector<double> x = laws::sample(laws::find("Gaussian"), n, seed);
+      x[7] = -far;
+      const TailVerdict v = judge_tails(x);
+      EXPECT_FALSE(v.stable_fits()) << n << ' ' << v.sentence();
+      EXPECT_NE(v.infinite_variance, Answer::yes) << n << ' ' << v.sentence();
+    }
+  }
+}
+
+// Stable numbers are taken for such in 95 of 100 samples, the farthest ones included: fewer than 52
+// of 60 happens once in 200.
+TEST(TailVerdict, StableLawsFit) {
+  for (const double alpha : {1.3, 1.9, 1.99}) {
+    int fits = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      laws::Random r(52000 + seed);
+      std::vector<double> x(1000);
+      for (double& v : x) v = laws::stable(r, alpha, 0);
+      fits += judge_tails(x).stable_fits() ? 1 : 0;
+    }
+    EXPECT_GE(fits, 52) << alpha;
+  }
+}
+
 TEST(TailVerdict, AdviceFollowsTheEfficiency) {
   // In batches of one or two all three are the mean: they are compared over ten, as steps would.
   const std::vector<double> t3 = laws::sample(laws::find("t3"), 500, 1);
