@@ -83,8 +83,9 @@ struct StableFitOptions {
 };
 
 // In S0. NaN is left out, and for `likelihood` +-Inf, too, which no stable law gives. alpha is
-// looked for from 0.2 on (cf and regressions: 0.1, quantiles: 0.5). Errors as above. fit(-x) is the
-// mirror of fit(x), bit for bit.
+// looked for from 0.2 on (cf and regressions: 0.1, quantiles: 0.5); where the likelihood asks for
+// less, `alpha_clamped` is set, the standard errors are NaN and the intervals leave nothing out.
+// Errors as above. fit(-x) is the mirror of fit(x), bit for bit.
 [[nodiscard]] StableFit fit_stable(std::span<const double> sample, const StableFitOptions& options);
 
 }  // namespace medgrad

@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <span>
 
+#include "medgrad/stable.h"
+
 namespace medgrad::noise {
 
-// Of a standardised sample; the last is log(scale).
+// Of a standardised sample. In S0 unless it says otherwise, as only likelihood.h does.
 struct Shape {
   double alpha = 2, beta = 0, log_scale = 0, location = 0;
+  StableForm form = StableForm::S0;
 };
 
 // tan(pi alpha/2) (s - s^alpha), what beta turns the phase by in S0 at s = scale t, by log s.

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "medgrad/stable_table.h"
 #include "noise/cholesky.h"
@@ -10,17 +14,20 @@
 namespace medgrad::noise {
 namespace {
 
-constexpr double kTolerance = 1e-8;
-constexpr double kLowest = 0.2, kGaussian = 2 - 1e-6;
-constexpr double kStep = 1e-3;  // of alpha and beta in differences
+constexpr double kPi = std::numbers::pi;
+constexpr double kTolerance = 1e-8, kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kGaussian = 2 - 1e-6;
+constexpr double kPeaked = 0.5;     // alpha below which the location is that of S1
+constexpr double kMostInS1 = 0.95;  // its location has a pole at 1
+constexpr double kStep = 1e-3;      // of alpha and beta in differences
 
 StableTable table_of(const Shape& s) {
-  return StableTable({s.alpha, s.alpha >= 2 ? 0 : s.beta, std::exp(s.log_scale), s.location},
-                     kTolerance);
+  return StableTable(
+      {s.alpha, s.alpha >= 2 ? 0 : s.beta, std::exp(s.log_scale), s.location, s.form}, kTolerance);
 }
 
 Shape clamped(Shape s) {
-  s.alpha = std::clamp(s.alpha, kLowest, 2.0);
+  s.alpha = std::clamp(s.alpha, kLowestAlpha, s.form == StableForm::S1 ? kMostInS1 : 2.0);
   s.beta = std::clamp(s.beta, -1.0, 1.0);
   return s;
 }
@@ -127,6 +134,7 @@ Shape inside(std::span<const double> z, const Shape& start, const std::array<boo
 // their difference is of the order 1/sqrt(n), and each round makes the error that much smaller.
 LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
                                   const std::array<bool, 4>& fixed, double enough) {
+  constexpr double kStalled = 0.01;  // a tenth of a standard error of one parameter is 0.005
   LikelihoodFit fit;
   fit.law = inside(z, clamped(start), fixed);
   fit.at = likelihood(z, fit.law, fixed);
@@ -134,7 +142,7 @@ LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
     const Score& g = fit.at.score;
     const bool gaussian = fit.law.alpha >= kGaussian;
     fit.held = {
-        fixed[0] || (gaussian && g[0] > 0) || (fit.law.alpha <= kLowest && g[0] < 0),
+        fixed[0] || (gaussian && g[0] > 0) || (fit.law.alpha <= kLowestAlpha && g[0] < 0),
         fixed[1] || gaussian || (fit.law.beta >= 1 && g[1] > 0) || (fit.law.beta <= -1 && g[1] < 0),
         fixed[2], fixed[3]};
     const Information inverse = inverse_information(fit.at.information, fit.held);
@@ -144,13 +152,15 @@ LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
       for (std::size_t b = 0; b < 4; ++b) step[a] += inverse[a][b] * g[b];
       gain += step[a] * (fit.held[a] ? 0 : g[a]) / 2;
     }
+    fit.stalled = !(gain <= kStalled);
     if (!(gain > enough)) break;
     bool better = false;
     for (double part = 1; part > 1e-3; part /= 2) {
       const auto moved = [&](double by, double most) { return std::clamp(part * by, -most, most); };
-      const Shape next = clamped(
-          {fit.law.alpha + moved(step[0], 0.3), fit.law.beta + moved(step[1], 0.5),
-           fit.law.log_scale + moved(step[2], 0.5), fit.law.location + moved(step[3], 1.0)});
+      const Shape next =
+          clamped({fit.law.alpha + moved(step[0], 0.3), fit.law.beta + moved(step[1], 0.5),
+                   fit.law.log_scale + moved(step[2], 0.5), fit.law.location + moved(step[3], 1.0),
+                   fit.law.form});
       const StableTable table = table_of(next);
       const double value = log_likelihood(z, table), before = fit.at.value;
       if (!(value > before)) continue;
@@ -162,6 +172,106 @@ LikelihoodFit maximise_likelihood(std::span<const double> z, Shape start,
     if (!better) break;
   }
   return fit;
+}
+
+bool LikelihoodFit::has_errors() const {
+  bool finite = law.alpha > kLowestAlpha && std::isfinite(at.value);
+  for (const Score& row : at.information) {
+    for (const double v : row) finite = finite && std::isfinite(v);
+  }
+  return finite;
+}
+
+namespace {
+
+double shift(const Shape& s) {  // of the location of S0 from that of S1
+  return s.beta == 0 ? 0 : s.beta * std::exp(s.log_scale) * std::tan(kPi / 2 * s.alpha);
+}
+
+// Of the half that is closest together again the half that is (Robertson and Cryer, JASA 69, 1974).
+double mode_of(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  std::size_t first = 0, count = x.size();
+  while (count > 3) {
+    const std::size_t half = (count + 1) / 2;
+    std::size_t best = first;
+    for (std::size_t i = first; i + half <= first + count; ++i) {
+      if (x[i + half - 1] - x[i] < x[best + half - 1] - x[best]) best = i;
+    }
+    first = best;
+    count = half;
+  }
+  return x[first + count / 2];
+}
+
+// Where a law of small alpha could have its peak: where the numbers are closest together, and, if
+// it is an end, at the first of them.
+std::vector<Shape> peaked_starts(std::span<const double> z, const Shape& start) {
+  constexpr double kBeta = 0.9;
+  Shape in_s1 = in_form(start, StableForm::S1);
+  std::vector<Shape> starts = {in_s1};
+  in_s1.location = mode_of(std::vector<double>(z.begin(), z.end()));
+  starts.push_back(in_s1);
+  if (std::fabs(start.beta) > kBeta) {
+    const auto [first, last] = std::minmax_element(z.begin(), z.end());
+    in_s1.location = start.beta > 0 ? *first : *last;
+    starts.push_back(in_s1);
+  }
+  return starts;
+}
+
+}  // namespace
+
+Shape in_form(const Shape& law, StableForm form) {
+  if (law.form == form) return law;
+  Shape other = law;
+  other.location += form == StableForm::S0 ? shift(law) : -shift(law);
+  other.form = form;
+  return other;
+}
+
+Score variances(const LikelihoodFit& fit) {
+  const Information inverse = inverse_information(fit.at.information, fit.held);
+  Score result{};
+  for (std::size_t a = 0; a < 4; ++a) result[a] = inverse[a][a];
+  if (fit.law.form == StableForm::S0) return result;
+  const Shape& law = fit.law;
+  const double scale = std::exp(law.log_scale), cosine = std::cos(kPi / 2 * law.alpha);
+  const Score slope = {law.beta * scale * kPi / 2 / (cosine * cosine),
+                       scale * std::tan(kPi / 2 * law.alpha), shift(law), 1};
+  result[3] = 0;
+  for (std::size_t a = 0; a < 4; ++a) {
+    for (std::size_t b = 0; b < 4; ++b) result[3] += slope[a] * inverse[a][b] * slope[b];
+  }
+  return result;
+}
+
+LikelihoodFit likeliest(std::span<const double> z) {
+  const Shape start = fit_means(means_of(z)).law;
+  std::vector<Shape> starts = {start};
+  if (start.alpha < kPeaked) starts = peaked_starts(z, start);
+  std::optional<LikelihoodFit> best;
+  const auto climb = [&](const Shape& from) {
+    LikelihoodFit fit = maximise_likelihood(z, from);
+    const bool better = !best || !std::isfinite(best->at.value) || fit.at.value > best->at.value;
+    if (better) best = std::move(fit);
+  };
+  // The likeliest start first, and the others where it leads nowhere.
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const double value = starts.size() > 1 ? log_likelihood(z, table_of(clamped(starts[i]))) : 0;
+    order.emplace_back(std::isnan(value) ? kInfinity : -value, i);
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& [loss, i] : order) {
+    climb(starts[i]);
+    if (!best->stalled && (best->held[0] || best->has_errors())) return *std::move(best);
+  }
+  Shape inner = best->law;
+  inner.beta *= 0.8;
+  inner.alpha = std::max(inner.alpha, 1.2 * kLowestAlpha);
+  climb(inner);
+  return *std::move(best);
 }
 
 }  // namespace medgrad::noise

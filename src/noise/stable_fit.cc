@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -78,7 +79,7 @@ double profile_end(std::span<const double> z, const LikelihoodFit& best, std::si
     const double moved = at - start;
     from = {best.law.alpha + moved * follow.alpha, best.law.beta + moved * follow.beta,
             best.law.log_scale + moved * follow.log_scale,
-            best.law.location + moved * follow.location};
+            best.law.location + moved * follow.location, best.law.form};
     parameter(from, i) = at;
     const LikelihoodFit fit =
         noise::maximise_likelihood(z, from, {i == 0, i == 1, false, false}, kEnough);
@@ -134,20 +135,33 @@ double way_inside(const LikelihoodFit& best) {
   return noise::kZ95 * noise::kZ95 / (g + root);
 }
 
+// What is not known: no error, and intervals that leave nothing out.
+StableFit without_errors(StableFit fit) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kEnd = std::numeric_limits<double>::infinity();
+  fit.errors = {kNone, kNone, kNone, kNone};
+  fit.alpha = {0, 2};
+  fit.beta = {-1, 1};
+  fit.scale = {0, kEnd};
+  fit.location = {-kEnd, kEnd};
+  return fit;
+}
+
 StableFit fit_likelihood(const noise::Standardised& s, bool profile) {
-  const Shape start = noise::fit_means(noise::means_of(s.z)).law;
-  const LikelihoodFit best = noise::maximise_likelihood(s.z, start);
-  const noise::Information inverse = noise::inverse_information(best.at.information, best.held);
-  std::array<double, 4> errors{};
-  for (std::size_t i = 0; i < 4; ++i) errors[i] = std::sqrt(std::max(inverse[i][i], 0.0));
-  const Shape& law = best.law;
+  const LikelihoodFit best = noise::likeliest(s.z);
+  std::array<double, 4> errors = noise::variances(best);
+  for (double& e : errors) e = std::sqrt(std::max(e, 0.0));
+  const Shape law = noise::in_form(best.law, StableForm::S0);
   StableFit fit = noise::fit_of(s, law, errors);
+  fit.n = s.z.size();
+  fit.alpha_clamped = best.held[0];
+  if (!best.has_errors()) return without_errors(fit);
   const bool gaussian = law.alpha >= 2 - 1e-6;
   const auto width = [&](std::size_t i) {
     return std::max(noise::kZ95 * errors[i], 0.2 / std::sqrt(static_cast<double>(s.z.size())));
   };
   if (profile || law.alpha > kNearGaussian) {
-    fit.alpha = {profile_end(s.z, best, 0, width(0), 0.2),
+    fit.alpha = {profile_end(s.z, best, 0, width(0), noise::kLowestAlpha),
                  gaussian ? 2 : profile_end(s.z, best, 0, width(0), 2)};
   }
   const double inside = best.held[1] ? way_inside(best) : 0;
@@ -157,8 +171,6 @@ StableFit fit_likelihood(const noise::Standardised& s, bool profile) {
     fit.beta = {law.beta <= -1 ? -1 : profile_end(s.z, best, 1, width(1), -1),
                 law.beta >= 1 ? 1 : profile_end(s.z, best, 1, width(1), 1)};
   }
-  fit.n = s.z.size();
-  fit.alpha_clamped = best.held[0];
   fit.beta_clamped = best.held[1] && !gaussian;
   return fit;
 }

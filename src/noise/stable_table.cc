@@ -165,8 +165,12 @@ StableTable::Derivatives StableTable::derivatives(double x) const {
     first = chebyshev(d, t) * by;
     second = chebyshev(differentiated(d), t) * by * by;
   } else {
-    // Differences; w is bounded away from where they would cancel.
-    const double h = 1e-3 * std::max(1.0, std::fabs(w) / 10);
+    // Differences; w is bounded away from where they would cancel. They stay on this side of where
+    // the law begins.
+    double h = 1e-3 * std::max(1.0, std::fabs(w) / 10);
+    const double end = standard_.parameters().beta > 0 ? standard_.lower() : standard_.upper();
+    if (std::isfinite(end) && z != end)
+      h = std::min(h, 1e-3 * std::fabs(z - end) / std::sqrt(1 + z * z));
     const double low = direct(w - h), high = direct(w + h);
     value = direct(w);
     first = (high - low) / (2 * h);

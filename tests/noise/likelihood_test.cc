@@ -1,4 +1,5 @@
-// The likelihood of stable laws next to the Gaussian one, where a tail is about to vanish.
+// The likelihood of stable laws at both ends of alpha: where a tail is about to vanish, and where
+// the density is a peak.
 #include "noise/likelihood.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 
 #include "medgrad/stable_fit.h"
 #include "medgrad/stable_score.h"
+#include "medgrad/stable_table.h"
 #include "noise/laws.h"
 
 namespace medgrad {
@@ -66,6 +68,43 @@ TEST(Likelihood, ProfileEndsWhereItSaysItDoes) {
       EXPECT_LT(above, kLoss + 0.1) << alpha;
     }
   }
+}
+
+// The density of a small alpha is a peak of a thousandth of the scale and less: next to it lies the
+// maximum, above the likelihood of the law that the numbers are from.
+TEST(Likelihood, SmallAlpha) {
+  const std::pair<double, double> shapes[] = {{0.25, 0.9}, {0.3, 0}, {0.3, -1}};
+  for (const auto& [alpha, beta] : shapes) {
+    std::vector<double> x(1000);
+    Stable({alpha, beta, 2, 7}).sample(x, 5, 0);
+    const StableFit fit = fit_stable(x, {});
+    const auto value = [&](const StableParameters& p) {
+      const StableTable table(p, 1e-6);
+      double sum = 0;
+      for (const double v : x) sum += table.log_pdf(v);
+      return sum;
+    };
+    EXPECT_GT(value(fit.parameters), value({alpha, beta, 2, 7})) << alpha << ' ' << beta;
+    // Four standard errors; that of alpha is some 0.8 alpha / sqrt(n).
+    EXPECT_NEAR(fit.errors.alpha, 0.8 * alpha / std::sqrt(1000), 0.3 * alpha / std::sqrt(1000));
+    EXPECT_NEAR(fit.parameters.alpha, alpha, 4 * fit.errors.alpha) << alpha << ' ' << beta;
+    EXPECT_NEAR(fit.parameters.beta, beta, 4 * std::max(fit.errors.beta, 2e-3)) << alpha;
+    EXPECT_TRUE(fit.beta.contains(fit.parameters.beta));
+    EXPECT_TRUE(std::isfinite(fit.location.low) && fit.location.low < fit.location.high);
+  }
+}
+
+// Below where alpha is looked for nothing is said about errors, and no interval leaves out the law.
+TEST(Likelihood, NothingIsKnownAtTheLowerEnd) {
+  std::vector<double> x(200);
+  Stable({0.12, 0}).sample(x, 3, 0);
+  const StableFit fit = fit_stable(x, {});
+  EXPECT_TRUE(fit.alpha_clamped);
+  EXPECT_EQ(fit.parameters.alpha, noise::kLowestAlpha);
+  EXPECT_TRUE(std::isnan(fit.errors.alpha) && std::isnan(fit.errors.beta));
+  EXPECT_TRUE(std::isnan(fit.errors.scale) && std::isnan(fit.errors.location));
+  EXPECT_TRUE(fit.alpha.contains(0.12) && fit.beta.contains(0));
+  EXPECT_TRUE(fit.scale.contains(1) && fit.location.contains(0));
 }
 
 }  // namespace
