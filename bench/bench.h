@@ -90,6 +90,8 @@ void tail_table(int seeds);
 // How often a stable law is said to fit rows of stable components, of which one may have another
 // index: a table likewise.
 void tail_rows_table(int seeds);
+// How often the interval of the tail index covers: a table likewise.
+void tail_coverage_table(int seeds);
 
 // Mean squared errors of the fits of stable laws to n numbers, over the bound of Cramér and Rao: a
 // table in Markdown.

@@ -172,11 +172,15 @@ void widen(Interval& all, const Interval& by) {
 }
 
 // Below 1 Pareto's laws around 0 have bodies much like stable ones, and tails that are a power from
-// the threshold on. Is the index of the stable law within 1.5 standard errors of the tail's?
-bool agree(double index, const Interval& tail) {
-  constexpr double kErrors = 1.5;
-  return std::fabs(index - (tail.low + tail.high) / 2) <
-         (tail.high - tail.low) / 2 * kErrors / kZ95;
+// the threshold on: where the tail puts the index elsewhere, by more than its standard error, the
+// interval reaches as far as the tail's own does at 87 %.
+void doubt(Interval& interval, double index, const Peaks& tail) {
+  constexpr double kAgrees = 1, kReaches = 1.5;  // standard errors
+  const Interval own = tail.index_interval();
+  const double middle = (own.low + own.high) / 2, error = (own.high - own.low) / 2 / kZ95;
+  if (!std::isfinite(error) || std::fabs(index - middle) < kAgrees * error) return;
+  const double at = tail.index(), part = kReaches / kZ95;
+  widen(interval, {at - (at - own.low) * part, at + (own.high - at) * part});
 }
 
 // The stable law's where it fits, its tail too, and the variance is infinite; the heavier tail's
@@ -198,8 +202,7 @@ void set_index(TailVerdict& v, const RowTails& rows) {
   v.index = stable ? v.stable->fit.parameters.alpha : tail->index();
   v.index_interval = stable ? v.stable->fit.alpha : tail->index_interval();
   if (either && !stable) widen(v.index_interval, v.stable->fit.alpha);
-  if (stable && v.index < 1 && !agree(v.index, tail->index_interval()))
-    widen(v.index_interval, {tail->index(), tail->index()});
+  if (stable && v.index < 1) doubt(v.index_interval, v.index, *tail);
   if (vectors) {
     widen(v.index_interval, tail->index_interval());
     // Few of many components may be all there is far out, where the others hide them: norms are a
