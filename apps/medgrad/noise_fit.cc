@@ -146,6 +146,11 @@ std::string as_json(const NoiseFit& found) {
     if (line.error) json["errors"][line.name] = json_number(*line.error);
   }
   for (const auto& [name, peaks] : tails_of(summary)) json["tails"][name] = json_of(*peaks);
+  for (const ComponentTail& c : summary.components) {
+    Json one = {{"component", c.place + 1}, {"k", c.tail.k}};
+    one.update(json_of(c.tail.pareto.xi, c.tail.pareto.xi_interval));
+    json["components"].push_back(std::move(one));
+  }
   if (found.sample > 0) json["sample"] = found.sample;
   json["nan"] = found.nan;
   json["inf"] = found.inf;

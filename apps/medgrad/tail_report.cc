@@ -103,6 +103,20 @@ struct Component {
   }
 };
 
+// All components, or the heaviest where there are many, or evenly spaced ones where that is not
+// known.
+std::vector<std::size_t> places_of(std::span<const ComponentTail> heaviest, std::size_t d) {
+  constexpr std::size_t kMost = 32;
+  std::vector<std::size_t> places;
+  if (d > kMost && !heaviest.empty()) {
+    for (const ComponentTail& c : heaviest) places.push_back(c.place);
+    return places;
+  }
+  const std::size_t count = std::min(d, kMost);
+  for (std::size_t i = 0; i < count; ++i) places.push_back(i * d / count);
+  return places;
+}
+
 template <Real T>
 std::optional<Component> component_of(const Rows<T>& rows, std::size_t place) {
   Component c{.place = place, .numbers = {}, .judged = {}};
@@ -127,7 +141,6 @@ void write_tail_report(const std::string& file, std::span<const double> sample, 
 template <Real T>
 void write_tail_report(const std::string& file, const Rows<T>& rows, const NoiseFit& fit,
                        const std::string& name, const std::string& command) {
-  constexpr std::size_t kMost = 32;
   const std::vector<double> y = sizes_of(noise_norms(rows));
   const std::optional<Peaks>& norms = fit.summary.norms;
   std::vector<lab::Figure> figures = {{.id = "norms",
@@ -142,9 +155,8 @@ void write_tail_report(const std::string& file, const Rows<T>& rows, const Noise
 
   Json lines = rows_of(fit);
   std::optional<Component> heaviest;
-  const std::size_t count = std::min(rows.d(), kMost);
-  for (std::size_t c = 0; c < count; ++c) {
-    std::optional<Component> one = component_of(rows, c * rows.d() / count);
+  for (const std::size_t place : places_of(fit.summary.components, rows.d())) {
+    std::optional<Component> one = component_of(rows, place);
     if (!one) continue;
     const TailVerdict& v = one->judged;
     lines.push_back(

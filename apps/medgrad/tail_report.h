@@ -16,7 +16,8 @@ void write_tail_report(const std::string& file, std::span<const double> sample, 
 
 // The same of the norms of rows around their componentwise median, against the generalised Pareto
 // law of the far ones, and of the component with the heaviest tail, against its stable law; a line
-// for every component, or for 32 evenly spaced ones.
+// for every component, or for the 32 heaviest (of fewer than 60 rows, 32 evenly
+// spaced ones).
 template <Real T>
 void write_tail_report(const std::string& file, const Rows<T>& rows, const NoiseFit& fit,
                        const std::string& name, const std::string& command);

@@ -16,6 +16,12 @@
 #pragma GCC visibility push(default)
 namespace medgrad {
 
+// The tail of one component of rows, of its distances from its centre.
+struct ComponentTail {
+  std::size_t place = 0;  // from 0
+  Peaks tail;
+};
+
 // What each estimator says; where one cannot, the sentence why (and no value).
 struct TailSummary {
   std::optional<StableFit> quantiles;
@@ -29,6 +35,8 @@ struct TailSummary {
   // components are divided by their scales (60 rows and more).
   std::optional<TailVerdict> directions;
   std::optional<Peaks> norms, scaled_norms;
+  // Of rows only: the components with the largest xi, that one first, 32 at most.
+  std::vector<ComponentTail> components;
 
   // Could any of them tell?
   [[nodiscard]] bool told() const {

@@ -108,18 +108,18 @@ class Stable:
 
     def pdf(self, x, threads=0, tolerance=None):
         """The density f(x). With a tolerance (relative, 1e-12 or more) from a table: for many points of one law."""
-        if tolerance is not None:
-            return np.exp(self.logpdf(x, threads, tolerance))
-        return self._map("pdf", x, threads)
+        return self._map("pdf", x, threads) if tolerance is None else self._by_table(x, threads, tolerance, False)
 
     def logpdf(self, x, threads=0, tolerance=None):
-        """log f(x), also where f(x) is no longer a number; tolerance as for pdf."""
-        if tolerance is None:
-            return self._map("logpdf", x, threads)
+        """log f(x), also where f(x) is smaller than any number; tolerance as for pdf, but there each point takes an integral."""
+        return self._map("logpdf", x, threads) if tolerance is None else self._by_table(x, threads, tolerance, True)
+
+    def _by_table(self, x, threads, tolerance, logarithm):
         if self._which.ndim != 0:
             raise ValueError("a table is for one law; with arrays of parameters leave out tolerance.")
         x = np.asarray(array(x), dtype=np.float64)
-        out = _core.table(self._laws[0], np.ascontiguousarray(x).ravel(), real("tolerance", tolerance), threads_of(threads))
+        out = _core.table(self._laws[0], np.ascontiguousarray(x).ravel(), real("tolerance", tolerance), logarithm,
+                          threads_of(threads))
         return out.reshape(x.shape)[()]
 
     def cdf(self, x, threads=0):
@@ -334,10 +334,12 @@ def tail_index(x, batch=10, bootstrap=0, threads=0):
     Gives a dict: "verdict" is a sentence; "infinite_variance" is "yes", "no" or "unclear"; "stable_fits" with "p_value" says
     whether a stable law is a fair description; "advice" is "mean", "median", "huber" or "unclear"; "bias" is the distance from
     the mean to the median, in spreads (of vectors without a sign). "mean_squared_errors" are those of "mean", "median", "huber" and,
-    of vectors, "geometric_median" in such batches; "better_median" is then "geometric" or "componentwise". "tail_index" has its 95 % "interval"; "tails" has the peaks over a threshold of each
-    tail. "quantiles" (McCulloch's fit of a stable law), "hill" and "log_moment" are dicts with "alpha" and its "interval", or
-    a sentence where the method cannot tell. NaN is left out; an infinity counts as farther out than every finite number.
-    "nan" and "inf" are how many there are.
+    of vectors, "geometric_median" in such batches; "better_median" is then "geometric" or "componentwise". "tail_index" has its 95 %
+    "interval"; "tails" has the peaks over a threshold of each tail: "xi" (1 / tail index) with its "interval", and the "moment" and
+    "hill" estimates of it likewise. Of vectors, "components" has the heaviest ones, at most 32 of them: "index", "xi" and its
+    "interval". "quantiles" (McCulloch's fit of a stable law), "hill" and "log_moment" are dicts with "alpha" and its "interval", or
+    a sentence where the method cannot tell; "no_tail_index" names those whose alpha is none, because no stable law fits.
+    NaN is left out; an infinity counts as farther out than every finite number. "nan" and "inf" are how many there are.
     """
     batch, x = whole("batch", batch, 1, 2**53), array(x)
     bootstrap, threads = whole("bootstrap", bootstrap, 0, 10**6), threads_of(threads)

@@ -84,8 +84,14 @@ py::dict dict_of(const Peaks& peaks) {
   dict["p_value"] = peaks.pareto.p_value;
   dict["xi"] = peaks.pareto.xi;
   dict["interval"] = tuple_of(peaks.pareto.xi_interval);
-  dict["moment"] = peaks.moment.xi;
-  dict["hill"] = peaks.hill.xi;
+  const auto put = [&](const char* estimator, const TailShape& shape) {
+    py::dict one;
+    one["xi"] = shape.xi;
+    one["interval"] = tuple_of(shape.interval);
+    dict[estimator] = one;
+  };
+  put("moment", peaks.moment);
+  put("hill", peaks.hill);
   return dict;
 }
 
@@ -110,6 +116,13 @@ py::dict dict_of(const TailSummary& summary) {
   dict["interval"] = tuple_of(summary.judged ? v.index_interval : Interval{0, Peaks::kInfinite});
   dict["infinite_variance"] = std::string(name(v.infinite_variance));
   dict["stable_fits"] = v.stable_fits();
+  // Those whose alpha is not one, as no stable law describes the data.
+  py::list no_tail_index;
+  if (!v.stable_fits()) {
+    no_tail_index.append("quantiles");
+    no_tail_index.append("log_moment");
+  }
+  dict["no_tail_index"] = no_tail_index;
   dict["p_value"] = v.p_value();
   dict["advice"] = std::string(name(v.advice));
   dict["bias"] = known(e.bias);
@@ -134,6 +147,18 @@ py::dict dict_of(const TailSummary& summary) {
   tail("norms", summary.norms);
   tail("scaled_norms", summary.scaled_norms);
   dict["tails"] = tails;
+  if (!summary.components.empty()) {
+    py::list components;
+    for (const ComponentTail& c : summary.components) {
+      py::dict one;
+      one["index"] = c.place;
+      one["xi"] = c.tail.pareto.xi;
+      one["interval"] = tuple_of(c.tail.pareto.xi_interval);
+      one["k"] = c.tail.k;
+      components.append(one);
+    }
+    dict["components"] = components;
+  }
   dict["verdict"] = summary.verdict();
   return dict;
 }
@@ -302,13 +327,19 @@ void add_stable(py::module_& m) {
     return mapped(q, 0, [&](double at) { return expected_shortfall(law, at, tail_of(side)); });
   });
   m.def("absolute_moment", [](const Stable& law, double p) { return absolute_moment(law, p); });
-  m.def("table", [](const Stable& law, const py::array& x, double tolerance, unsigned threads) {
+  m.def("table", [](const Stable& law, const py::array& x, double tolerance, bool logarithm,
+                    unsigned threads) {
     py::array_t<double> out(x.size());
     const std::span<const double> in = vector_of<double>(x);
     const std::span<double> to(out.mutable_data(), in.size());
     const py::gil_scoped_release released;
     const Threads shared(threads);
-    StableTable(law.parameters(), tolerance).log_pdf(in, to, shared.pool());
+    const StableTable table(law.parameters(), tolerance);
+    if (logarithm) {
+      table.log_pdf(in, to, shared.pool());
+    } else {
+      table.pdf(in, to, shared.pool());
+    }
     return out;
   });
   m.def("tail_summary", [](const py::array& x, std::size_t batch, std::size_t bootstrap,

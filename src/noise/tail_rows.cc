@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "medgrad/error.h"
@@ -85,6 +88,42 @@ TailVerdict along_directions(const NoiseMatrix& noise, const VerdictOptions& opt
   noise::centre_columns(projections, Centre::median);
   noise::standardise_columns(projections);
   return noise::judge_grouped(projections.values, kDirections, std::nullopt, options);
+}
+
+// So many components are looked at by peaks over a threshold: those whose farthest twentieth is the
+// farthest out, by Hill's estimator.
+std::vector<ComponentTail> heaviest_components(const NoiseMatrix& noise) {
+  constexpr std::size_t kMost = 32, kTail = 10;
+  std::vector<double> sizes, column(noise.n);
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t j = 0; j < noise.width; ++j) {
+    sizes.clear();
+    for (std::size_t i = 0; i < noise.n; ++i) {
+      if (!std::isnan(noise.at(i, j))) sizes.push_back(std::fabs(noise.at(i, j)));
+    }
+    if (sizes.size() < noise::kFewestForPeaks) continue;
+    const std::size_t k = std::max(kTail, sizes.size() / 20);
+    const auto at = sizes.begin() + static_cast<std::ptrdiff_t>(k);
+    std::nth_element(sizes.begin(), at, sizes.end(), std::greater<>());
+    if (!(*at > 0)) continue;
+    double sum = 0;
+    for (std::size_t i = 0; i < k; ++i) sum += std::log(sizes[i]) - std::log(*at);
+    order.emplace_back(std::isnan(sum) ? 0 : -sum, j);
+  }
+  std::sort(order.begin(), order.end());
+  if (order.size() > kMost) order.resize(kMost);
+  std::vector<ComponentTail> found;
+  for (const auto& [heaviness, j] : order) {
+    for (std::size_t i = 0; i < noise.n; ++i) column[i] = noise.at(i, j);
+    std::optional<Peaks> tail;
+    std::string unsaid;
+    attempt(tail, unsaid, [&] { return noise::peaks_grouped(column, 1, {}); });
+    if (tail) found.push_back({j, *tail});
+  }
+  std::stable_sort(found.begin(), found.end(), [](const ComponentTail& a, const ComponentTail& b) {
+    return a.tail.pareto.xi > b.tail.pareto.xi;
+  });
+  return found;
 }
 
 template <Real T>
@@ -189,9 +228,10 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
   }
   const std::size_t d = rows.d();
   const std::size_t width = std::clamp<std::size_t>(options.max_entries / rows.n(), 1, d);
-  NoiseMatrix noise = noise::take(rows, centre, width, [&](std::size_t j) {
+  const auto place_of = [&](std::size_t j) {
     return (d / width) * j + (d % width) * j / width;  // floor(j d / width), evenly spaced
-  });
+  };
+  NoiseMatrix noise = noise::take(rows, centre, width, place_of);
   const bool centred = !centre.empty() || options.centre == Centre::none;
   if (!centred && options.centre == Centre::pairs) subtract_pairs(noise);
   NoiseMatrix sums = noise;  // before the columns are centred by what was estimated from them
@@ -201,6 +241,10 @@ TailSummary tail_summary(const Rows<T>& rows, std::span<const double> centre,
   }
   if (noise.n < 2) throw Error("a tail index of pairs of rows needs at least 4 rows.");
   const NoiseMatrix around = noise;
+  if (options.judge && noise.width > 1) {
+    s.components = heaviest_components(around);
+    for (ComponentTail& c : s.components) c.place = place_of(c.place);
+  }
   // A single coordinate has one scale, whatever it is.
   const bool standardise = options.standardise && noise.width > 1;
   if (standardise && noise.n < noise::kFewest) {

@@ -1,6 +1,8 @@
 // The three answers on rows of vectors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "laws.h"
 #include "medgrad/tail_summary.h"
 
@@ -54,6 +56,27 @@ TEST(RowVerdict, OneHeavyComponentOfManySpeaksAgainstAStableLaw) {
     EXPECT_FALSE(stable_fits(true, seed)) << seed;
     EXPECT_TRUE(stable_fits(false, seed)) << seed;
   }
+}
+
+// Two components of 70 have an infinite variance: they come first.
+TEST(RowVerdict, NamesTheHeaviestComponents) {
+  const auto draw = [](laws::Random& r, std::size_t j) {
+    return j == 31  ? std::tan(M_PI * (laws::uniform(r) - 0.5))
+           : j == 7 ? laws::normal(r) * pareto(r)
+                    : 100 * laws::normal(r);
+  };
+  const TailSummary s = matrix(600, 70, 4, draw).summary();
+  ASSERT_EQ(s.components.size(), 32U);
+  EXPECT_EQ(s.components[0].place, 31U);
+  EXPECT_EQ(s.components[1].place, 7U);
+  EXPECT_NEAR(s.components[0].tail.pareto.xi, 1, 0.2);
+  EXPECT_TRUE(std::is_sorted(s.components.begin(), s.components.end(),
+                             [](const ComponentTail& a, const ComponentTail& b) {
+                               return a.tail.pareto.xi > b.tail.pareto.xi;
+                             }));
+  EXPECT_LT(s.components[2].tail.pareto.xi, 0.5);
+  EXPECT_EQ(matrix(100, 5, 4, draw).summary().components.size(), 5U);
+  EXPECT_TRUE(matrix(50, 5, 4, draw).summary().components.empty());  // too few for peaks
 }
 
 // Rows of stable components are taken for other ones in 5 % of cases: of 20, more than 4 happen

@@ -184,7 +184,16 @@ def test_fit_and_tail_index():
     fit = medgrad.Stable.fit(x, "quantiles")
     assert abs(fit.alpha - 1.4) < 0.06 and abs(fit.scale - 2) < 0.1
     assert fit.intervals["alpha"][0] < 1.4 < fit.intervals["alpha"][1]
+    # Far out on the light side the density is smaller than any number.
+    assert medgrad.Stable(1.5, 1.0).pdf(np.array([-60.0, -1e5]), tolerance=1e-10).tolist() == [0.0, 0.0]
+    # Below where alpha is looked for no error is known.
+    low = medgrad.Stable.fit(medgrad.Stable(0.12).rvs(200, seed=3))
+    assert low.alpha == 0.2 and math.isnan(low.errors["alpha"]) and low.intervals["alpha"] == (0.0, 2.0)
     found = medgrad.tail_index(x)
+    assert found["no_tail_index"] == []
+    for estimator in ("moment", "hill"):
+        one = found["tails"]["both"][estimator]
+        assert one["interval"][0] < one["xi"] < one["interval"][1], estimator
     assert found["verdict"].startswith("Neither mean nor median is safe") and found["skewed"]
     assert found["infinite_variance"] == "yes" and found["stable_fits"] and found["quantiles"]["alpha"] == fit.alpha
     assert found["interval"][0] < 1.4 < found["interval"][1] and found["tails"]["both"]["xi"] > 0.5
@@ -195,11 +204,16 @@ def test_fit_and_tail_index():
         assert {"advice", "bias", "infinite_variance", "interval", "mean_squared_errors", "p_value", "skewed", "stable_fits",
                 "tail_index", "tails"} <= set(found)
         assert (found["stable_fits"], found["p_value"]) == (False, 0)  # no stable law is like that
+        assert found["no_tail_index"] == ["quantiles", "log_moment"]
     assert found["infinite_variance"] == "yes" and found["advice"] == "unclear"
     rows = medgrad.tail_index(np.random.default_rng(0).standard_normal((300, 20)))
     assert rows["better_median"] == "geometric" and rows["mean_squared_errors"]["geometric_median"] > 0
     assert {"quantiles", "hill", "log_moment", "verdict"} <= set(rows) and set(rows["tails"]) >= {"directions", "norms"}
     assert (rows["infinite_variance"], rows["advice"]) == ("no", "mean")
+    heavy = np.random.default_rng(0).standard_normal((300, 5))
+    heavy[:, 3] = np.random.default_rng(1).standard_cauchy(300)
+    components = medgrad.tail_index(heavy)["components"]
+    assert components[0]["index"] == 3 and components[0]["interval"][0] < 1 < components[0]["interval"][1] and len(components) == 5
     with pytest.raises(ValueError, match="batch is 0"):
         medgrad.tail_index(x, batch=0)
     # The p-value by samples of the fitted law, whatever the threads, is near that of the law of large samples: its standard error is
