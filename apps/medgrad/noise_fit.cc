@@ -132,7 +132,7 @@ std::string as_csv(const NoiseFit& found) {
   }
   for (const auto& [what, answer] : answers_of(found))
     text += fmt::format("# {}: {}\n", what, answer);
-  return text;
+  return text + "# which method suits which noise: docs/when-to-use.md\n";
 }
 
 std::string as_json(const NoiseFit& found) {

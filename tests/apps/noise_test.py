@@ -205,7 +205,7 @@ class Noise(CommandTest):
         values = np.random.default_rng(9).exponential(size=2000)
         text = self.good("noise", "fit", self.file("e.npy", values[:, None])).decode()
         for line in ("# infinite variance: no", "# a stable law fits: no (p = ", "# advice: mean", "# no tail index: alpha, log-moment",
-                     "mean-squared-error-median,", "bias,-0.4"):
+                     "mean-squared-error-median,", "bias,-0.4", "docs/when-to-use.md"):
             self.assertIn(line, text)
         # Hill's estimator of a Gaussian tail stays in the tail.
         gauss = self.file("g.npy", np.random.default_rng(9).standard_normal((3000, 1)))

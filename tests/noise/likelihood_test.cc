@@ -94,6 +94,34 @@ TEST(Likelihood, SmallAlpha) {
   }
 }
 
+// No unbiased estimator has a smaller mean squared error than the bound of Cramér and Rao, and this
+// one has no larger one. Over the bound the mean of 40 squares is chi-square over its degrees:
+// below 0.5 or above 1.6 once in 200.
+TEST(Likelihood, ReachesTheBoundOfCramerAndRao) {
+  constexpr std::size_t kNumbers = 1000, kSamples = 40;
+  const std::pair<double, double> shapes[] = {{1.5, 0}, {0.8, 0.5}};
+  for (const auto& [alpha, beta] : shapes) {
+    const Stable law({alpha, beta});
+    std::vector<double> x(kNumbers);
+    for (std::size_t i = 0; i < kNumbers; ++i)
+      x[i] = law.quantile((static_cast<double>(i) + 0.5) / kNumbers);
+    const noise::Likelihood found = noise::likelihood(x, {alpha, beta, 0, 0});
+    const noise::Information bound = noise::inverse_information(found.information, {});
+    std::array<double, 4> squares{};
+    for (std::size_t seed = 0; seed < kSamples; ++seed) {
+      law.sample(x, seed, 1);
+      const StableParameters p = fit_stable(x, {}).parameters;
+      const std::array<double, 4> off = {p.alpha - alpha, p.beta - beta, std::log(p.scale),
+                                         p.location};
+      for (std::size_t i = 0; i < 4; ++i) squares[i] += off[i] * off[i] / kSamples;
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_LT(squares[i], 1.6 * bound[i][i]) << alpha << ", parameter " << i;
+      EXPECT_GT(squares[i], 0.5 * bound[i][i]) << alpha << ", parameter " << i;
+    }
+  }
+}
+
 // Below where alpha is looked for nothing is said about errors, and no interval leaves out the law.
 TEST(Likelihood, NothingIsKnownAtTheLowerEnd) {
   std::vector<double> x(200);
