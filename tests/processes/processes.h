@@ -93,7 +93,8 @@ inline std::vector<std::string> in_processes(
   return said;
 }
 
-// The same with a communicator; "formed" is at the store when all are connected.
+// The same with a communicator. What happens meanwhile begins when all are connected: a barrier
+// tells nobody that the others know it, too.
 inline std::vector<std::string> with_gloo(
     int n, const std::function<std::string(dist::Communicator&)>& body,
     std::chrono::milliseconds timeout = 30s, const Meanwhile& meanwhile = {}) {
@@ -102,10 +103,13 @@ inline std::vector<std::string> with_gloo(
       [&](const Store& store, int rank) {
         const auto group = libtorch::communicate(libtorch::gloo_group(store, rank, n, timeout));
         group->barrier();
-        store->set("formed", std::vector<std::uint8_t>{1});
+        store->set(std::to_string(rank), std::vector<std::uint8_t>{1});
         return body(*group);
       },
-      meanwhile);
+      !meanwhile ? Meanwhile() : [&](const auto& children, auto& store) {
+        for (int rank = 0; rank < n; ++rank) store.wait({std::to_string(rank)});
+        meanwhile(children, store);
+      });
 }
 
 }  // namespace medgrad::processes_test
