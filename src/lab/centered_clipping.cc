@@ -13,6 +13,8 @@
 //     grad p  (|S|/d) int_0^c (1 - r/c) r^d dr  =  grad p  V c^(d+1) / ((d+1)(d+2)),
 //
 // V = |S|/d the volume of the unit ball. So  v_0 - v = H^-1 grad p V c^(d+1) / ((d+1)(d+2)) + ….
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <boost/math/quadrature/gauss.hpp>
 #include <cmath>

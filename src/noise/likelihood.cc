@@ -254,7 +254,7 @@ LikelihoodFit likeliest(std::span<const double> z) {
   const auto climb = [&](const Shape& from) {
     LikelihoodFit fit = maximise_likelihood(z, from);
     const bool better = !best || !std::isfinite(best->at.value) || fit.at.value > best->at.value;
-    if (better) best = std::move(fit);
+    if (better) best = fit;
   };
   // The likeliest start first, and the others where it leads nowhere.
   std::vector<std::pair<double, std::size_t>> order;
@@ -265,13 +265,13 @@ LikelihoodFit likeliest(std::span<const double> z) {
   std::sort(order.begin(), order.end());
   for (const auto& [loss, i] : order) {
     climb(starts[i]);
-    if (!best->stalled && (best->held[0] || best->has_errors())) return *std::move(best);
+    if (!best->stalled && (best->held[0] || best->has_errors())) return *best;
   }
   Shape inner = best->law;
   inner.beta *= 0.8;
   inner.alpha = std::max(inner.alpha, 1.2 * kLowestAlpha);
   climb(inner);
-  return *std::move(best);
+  return *best;
 }
 
 }  // namespace medgrad::noise
