@@ -73,8 +73,9 @@ class Pass {
   static constexpr bool kMoves = Op::Scalar::kMoves;
   static constexpr size_t kN = hn::MaxLanes(Tag<T>());
   // Blocks whose range is looked at together: 4 lines of each vector, as more that are asked for at
-  // once have to wait for each other.
-  static constexpr size_t kGroup = 16 / sizeof(T);
+  // once have to wait for each other; 2 of doubles where a pass measures and writes, which takes a
+  // fifth longer by 4 in ordinary pages.
+  static constexpr size_t kGroup = sizeof(T) == 4 ? 4 : kMeasures && kWrites ? 1 : 2;
   using V = hn::Vec<Tag<T>>;
 
   // What is asked for ahead of its turn: of floats each block 8 KiB before, of doubles a group of
