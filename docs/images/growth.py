@@ -40,7 +40,9 @@ def read(paths):
     for path in paths:
         for row in json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["results"]:
             for unit in ("seconds", "bytes"):
-                if "operation" not in row or unit not in row or (unit == "bytes" and row["section"] != "memory"):
+                if "operation" not in row or unit not in row:
+                    continue
+                if unit == "bytes" and (row["section"] != "memory" or row["axis"] != "the number of rows"):
                     continue
                 key = (row["operation"], unit, row["size"])
                 if key not in best or row[unit] < best[key][unit]:
