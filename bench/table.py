@@ -68,7 +68,7 @@ def rows_table(rows):
 def shapes_tables(rows):
     """Rules against their limits, a line for every number of rows and their length: how many times the peer's time a rule takes. Then
     two threads: how many times as fast as one they are. Then other libraries: how many times as long they take."""
-    own, two, others, missing = {}, {}, {}, []
+    own, more, two, others, missing = {}, {}, {}, {}, []
     for r in rows:
         peer = r["peer"].split("(")[-1].rstrip(")")
         if r["ratio"] is None:
@@ -77,14 +77,14 @@ def shapes_tables(rows):
         library = peer.split()[0] in ("numpy", "torch", "byzfl")
         where = (r["n"], r["d"], " in the cache" in r["what"])
         text = f"{100 * r['ratio']:.0f} %" if r["name"] == "Gram matrix" else f"{r['ratio']:.1f}" if library else f"{r['ratio']:.2f}" if peer == "one" else f"{1 / r['ratio']:.2f}"
-        table = others if library else two if peer == "one" else own
-        column = r["name"].removesuffix(", 2 threads")
+        table = others if library else two if peer == "one" else more if r["name"].endswith(", one more pass") else own
+        column = r["name"].removesuffix(", 2 threads").removesuffix(", one more pass")
         if library or column == "mean" and peer != "one":
             column += f", {peer}"
         if "minima and maxima" not in peer:
             table.setdefault(column, {})[where] = cell(r, text)
     lines = []
-    for table, title in ((own, ""), (two, "Two threads, in multiples of the speed of one (`plain`: a bare loop that adds up the rows):"),
+    for table, title in ((own, ""), (more, "Beside Gram matrix, median and one more plain pass over the rows:"), (two, "Two threads, in multiples of the speed of one (`plain`: a bare loop that adds up the rows):"),
                          (others, "Other libraries, in multiples of our time:")):
         if table:
             shapes = sorted({where for values in table.values() for where in values}, key=lambda w: (w[2], w[0] * w[1] > 1 << 22, w))
@@ -106,7 +106,7 @@ def growth_tables(rows, unit="seconds"):
     lines = []
     for axis in dict.fromkeys(g["axis"] for g in grown):
         own = [g for g in grown if g["axis"] == axis]
-        sizes = sorted({int(n) for g in own for n in g[unit]})
+        sizes = some(sorted({int(n) for g in own for n in g[unit]}))
         lines += ["", f"{what} against {axis}, and the exponent of its power law:", "",
                   "| operation | " + " | ".join(str(n) if n <= 1000 else f"{n:.0e}".replace("e+0", "e") for n in sizes) + " | exponent |",
                   "| --- |" + " --- |" * (len(sizes) + 1)]
@@ -114,6 +114,13 @@ def growth_tables(rows, unit="seconds"):
             cells = [number(factor * g[unit][str(n)]) if str(n) in g[unit] else "" for n in sizes]
             lines.append(f"| {g['operation']} | " + " | ".join(cells) + f" | {g['exponent']:.2f} |")
     return lines
+
+
+def some(sizes, most=11):
+    """So many of them, the first and the last among them: what has room on paper. The exponents are of all."""
+    if len(sizes) <= most:
+        return sizes
+    return [sizes[round(k * (len(sizes) - 1) / (most - 1))] for k in range(most)]
 
 
 def number(x):

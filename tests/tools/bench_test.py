@@ -124,6 +124,10 @@ class Table(unittest.TestCase):
             self.assertAlmostEqual(self.table.exponents(self.rows(power))[0]["exponent"], power, places=9)
         self.assertEqual(self.table.exponents(self.rows(1)[:2]), [])  # two sizes make no law
 
+    def test_many_sizes_are_not_all_in_the_table(self):
+        self.assertEqual(self.table.some([1, 2, 3]), [1, 2, 3])
+        self.assertEqual(self.table.some(list(range(21))), list(range(0, 21, 2)))
+
     def test_rules_are_a_line_for_every_shape(self):
         def row(name, n, peer, ratio, target):
             return {"section": "growth", "what": f"{name}, {n} x 8 floats", "ours": "1 ms", "peer": f"1 ms ({peer})", "ratio": ratio,
