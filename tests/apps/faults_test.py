@@ -226,11 +226,11 @@ class Training(Run):
 
 def ranks_of(mpirun):
     """Of mpirun: the processes that train, by rank."""
-    found, todo = {}, [mpirun]
-    while todo:
-        process = todo.pop(0)
+    found, waiting = {}, [mpirun]
+    while waiting:
+        process = waiting.pop(0)
         with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as children:
-            todo += [int(child) for child in children.read().split()]
+            waiting += [int(child) for child in children.read().split()]
         rank = variables(process).get("OMPI_COMM_WORLD_RANK")
         if rank is not None:
             found[int(rank)] = process  # the last one is what trains

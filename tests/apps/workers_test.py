@@ -218,15 +218,15 @@ class WorkersTest(CommandTest):
 
     def ranks_of(self, worker):
         """Of mpirun: the processes that train, by rank."""
-        found, todo = {}, [worker.pid]
-        while todo:
-            with open(f"/proc/{todo[0]}/task/{todo[0]}/children", encoding="ascii") as children:
-                todo += [int(child) for child in children.read().split()]
-            with open(f"/proc/{todo[0]}/environ", "rb") as environment:
+        found, waiting = {}, [worker.pid]
+        while waiting:
+            with open(f"/proc/{waiting[0]}/task/{waiting[0]}/children", encoding="ascii") as children:
+                waiting += [int(child) for child in children.read().split()]
+            with open(f"/proc/{waiting[0]}/environ", "rb") as environment:
                 rank = re.search(rb"\0OMPI_COMM_WORLD_RANK=(\d+)\0", b"\0" + environment.read())
             if rank:
-                found[int(rank[1])] = todo[0]  # the last one is what trains
-            todo.pop(0)
+                found[int(rank[1])] = waiting[0]  # the last one is what trains
+            waiting.pop(0)
         return found
 
     def saved_step(self):
