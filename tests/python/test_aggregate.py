@@ -6,6 +6,7 @@ import threading
 import medgrad
 import numpy as np
 import pytest
+from foreign import Foreign
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -56,16 +57,6 @@ def test_shapes_lists_and_views():
 def test_a_class_of_ones_own_and_dlpack():
     class Mine(np.ndarray):
         pass
-
-    class Foreign:  # anything with DLPack
-        def __init__(self, x):
-            self.x = x
-
-        def __dlpack__(self, **arguments):
-            return self.x.__dlpack__(**arguments)
-
-        def __dlpack_device__(self):
-            return self.x.__dlpack_device__()
 
     x = sample()
     assert np.array_equal(medgrad.aggregate(x.view(Mine)), np.median(x, axis=0))

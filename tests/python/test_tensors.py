@@ -2,6 +2,7 @@
 import medgrad
 import numpy as np
 import pytest
+from foreign import Foreign
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 
@@ -73,19 +74,6 @@ def test_where_no_result_can_go(out, kind, sentence):
     with pytest.raises(kind) as told:
         medgrad.aggregate(rows(), out=out())
     assert sentence in str(told.value)
-
-
-class Foreign:
-    """Anything with DLPack."""
-
-    def __init__(self, x):
-        self.x = x
-
-    def __dlpack__(self, **arguments):
-        return self.x.__dlpack__(**arguments)
-
-    def __dlpack_device__(self):
-        return self.x.__dlpack_device__()
 
 
 @pytest.mark.parametrize("x, sentence", [
