@@ -212,27 +212,6 @@ bool has_data(const Objective& objective) {
          std::holds_alternative<Network>(objective);
 }
 
-Corruption read_corruption(const Node& node, const std::string& file, bool has_data) {
-  using Kind = Corruption::Kind;
-  constexpr std::pair<std::string_view, Kind> kKinds[] = {
-      {"scaled", Kind::scaled},
-      {"bit-flip", Kind::bit_flip},
-      {"shuffled-labels", Kind::shuffled_labels}};
-  Reader reader(node, file, "'corrupted'");
-  Corruption made;
-  const std::string kind = reader.word("kind", {"scaled", "bit-flip", "shuffled-labels"}, "scaled");
-  made.kind = std::ranges::find(kKinds, kind, &std::pair<std::string_view, Kind>::first)->second;
-  made.share = reader.number("share");
-  if (made.kind == Kind::scaled) made.factor = reader.number("factor", made.factor);
-  if (made.kind == Kind::bit_flip) made.flips = reader.whole("flips", 1, 1, kMaxDimension);
-  reader.finish();
-  if (!range::share.contains(made.share) || !std::isfinite(made.factor))
-    reader.fail(node, "'share' must be from 0 to 1, and 'factor' finite.");
-  if (made.kind == Kind::shuffled_labels && !has_data)
-    reader.fail(node, "'shuffled-labels' needs an objective that has data.");
-  return made;
-}
-
 Problem read_problem(const GridPoint& point, const std::string& file, std::uint64_t seed) {
   Reader reader(point.node, file, "the experiment");
   Problem problem{.axes = point.axes};
@@ -269,8 +248,14 @@ Problem read_problem(const GridPoint& point, const std::string& file, std::uint6
   problem.scale = reader.number("scale", 1);
   if (!range::positive.contains(problem.scale))
     reader.fail(*point.node.find("scale"), "'scale' must be positive and finite.");
-  if (const Node* given = reader.any("corrupted"))
-    problem.corruption = read_corruption(*given, file, has_data(problem.objective));
+  if (const Node* given = reader.any("corrupted")) {
+    Reader corrupted(*given, file, "'corrupted'");
+    problem.corruption = read_corruption(corrupted);
+    corrupted.finish();
+    if (problem.corruption.kind == Corruption::Kind::shuffled_labels &&
+        !has_data(problem.objective))
+      reader.fail(*given, "'shuffled-labels' needs an objective that has data.");
+  }
   problem.steps = reader.whole("steps", 1000, 1, kMaxSteps);
   problem.divergence = reader.number("divergence", 1e12);
   if (!(problem.divergence > 0))

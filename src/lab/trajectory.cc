@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/shuffle.h"
 #include "lab/results.h"
 #include "medgrad/attack.h"
 #include "medgrad/error.h"
@@ -51,10 +52,7 @@ void gradient_over(const Objective& objective, std::span<const double> w,
 Objective with_shuffled_labels(Objective objective, const Philox& random) {
   auto* network = std::get_if<Network>(&objective);
   std::vector<double>& b = network != nullptr ? network->b : std::get<Regression>(objective).b;
-  std::vector<double> u(b.size());
-  random.fill_uniform(u);
-  for (std::size_t i = b.size(); i > 1; --i)
-    std::swap(b[i - 1], b[static_cast<std::size_t>(u[i - 1] * static_cast<double>(i))]);
+  shuffle(std::span(b), random);
   return objective;
 }
 

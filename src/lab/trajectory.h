@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/corruption.h"
 #include "lab/grid.h"
 #include "lab/study.h"
 #include "medgrad/noise.h"
@@ -38,19 +39,6 @@ enum class Metric : std::uint8_t {
               // stable noise
 };
 [[nodiscard]] std::string_view name(Metric metric);
-
-// What is wrong with the gradients of some steps, the same ones for all methods.
-struct Corruption {
-  enum class Kind : std::uint8_t {
-    scaled,           // times `factor`
-    bit_flip,         // a random bit of the exponent of a random component flipped, `flips` times
-    shuffled_labels,  // of the data with its labels (or targets) in another order
-  };
-  Kind kind = Kind::scaled;
-  double share = 0;  // of the steps
-  double factor = -100;
-  std::size_t flips = 1;
-};
 
 // A point of the grid.
 struct Problem {

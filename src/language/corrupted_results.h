@@ -1,4 +1,5 @@
-// Training at several shares of corrupted steps: what each method bears at its best learning rate.
+// Training at several kinds and shares of corrupted steps: what each method bears at its best
+// learning rate.
 #pragma once
 
 #include <string>
@@ -10,15 +11,17 @@
 
 namespace medgrad::language {
 
-struct RunsAtShare {
-  double share = 0;
+struct CorruptedRuns {
+  lab::Corruption corrupted;
   std::vector<FinishedRun> runs;
 };
 
-// The scores after the last step on the axes `lr` and `share`; the training loss against the share,
-// every method at its best rate for it, and against the rates; the best rates as notes.
+// The scores after the last step on the axes `lr`, `share` and `kind`; the training loss against
+// the share, a panel for every kind, each with the runs without bad steps, every method at its best
+// rate; and against the rates. The best rates as notes, and whether they lie within those tried as
+// claims.
 [[nodiscard]] lab::Results corrupted_results(const Task& task, const std::string& name,
-                                             const std::vector<RunsAtShare>& runs);
+                                             const std::vector<CorruptedRuns>& runs);
 
 // Whether MedianAdam and VClip with tau = auto bear what Adam and SGD-M do not, and what that costs
 // without bad steps.

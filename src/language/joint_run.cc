@@ -226,7 +226,7 @@ class JointRun final : public Run {
     for (std::size_t k = 0; k < length_.accumulate && counts; ++k) {
       if (stopped()) return false;
       model_->reseed(options_.seed, drawn + k);
-      sum += backward(batch + k, lies);
+      sum += backward(batch + k, lies ? Labels::flipped : Labels::as_they_are);
     }
     if (counts) copy_gradient(parameters_, one.gradient);
     one.loss = lies ? std::numeric_limits<float>::quiet_NaN()

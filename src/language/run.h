@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "language/corrupted_steps.h"
 #include "language/run_config.h"
 #include "language/run_folder.h"
 #include "language/training.h"
@@ -58,10 +59,9 @@ class Run {
   void go_to_the_end();
   // Steps along the gradient that there is, of this loss; `next` is the batch after those of it.
   bool advance(double loss, std::size_t next);
+  enum class Labels : std::uint8_t { as_they_are, flipped, shuffled };
   // Adds the gradient of a batch's loss, and gives the loss.
-  double backward(std::size_t i, bool flipped = false);
-  // Multiplies the gradient by what is asked for, where this step is one of the corrupted.
-  void corrupt();
+  double backward(std::size_t i, Labels labels = Labels::as_they_are);
   [[nodiscard]] bool wants_to_stop() const { return stop_ != nullptr && stop_->load(); }
   // Where the run is now, as a checkpoint has it.
   [[nodiscard]] const Position& at_present();
@@ -92,6 +92,7 @@ class Run {
   }
   void tell(std::optional<double> share = {}, double evaluation_left = 0);
 
+  CorruptedSteps corrupted_;
   const Report& report_;
   const std::atomic<bool>* stop_;
   std::unique_ptr<libtorch::TrackingOptimizer> optimizer_;

@@ -28,8 +28,13 @@ Json json_of(const TeamOptions& team) {
   return json;
 }
 
-Json json_of(const CorruptedSteps& corrupted) {
-  return {{"share", corrupted.share}, {"factor", corrupted.factor}};
+Json json_of(const lab::Corruption& corrupted) {
+  using Kind = lab::Corruption::Kind;
+  if (corrupted.kind == Kind::scaled)
+    return {{"share", corrupted.share}, {"factor", corrupted.factor}};
+  Json json = {{"share", corrupted.share}, {"kind", lab::name(corrupted.kind)}};
+  if (corrupted.kind == Kind::bit_flip) json["flips"] = corrupted.flips;
+  return json;
 }
 
 RunLength length_of(const Task& task, const TrainingOptions& options) {

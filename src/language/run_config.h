@@ -19,7 +19,7 @@ struct RunLength {
 [[nodiscard]] RunLength length_of(const Task& task, const TrainingOptions& options);
 
 [[nodiscard]] Json json_of(const Schedule& schedule);
-[[nodiscard]] Json json_of(const CorruptedSteps& corrupted);
+[[nodiscard]] Json json_of(const lab::Corruption& corrupted);
 [[nodiscard]] Json json_of(const TeamOptions& team);
 
 // The run's config.json. A run may be made longer: its length is in there only where a schedule

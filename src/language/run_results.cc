@@ -234,28 +234,32 @@ lab::Results results_of(const Task& task, const std::string& name,
 }
 
 lab::Panel add_rates(lab::Results& results, const std::vector<FinishedRun>& runs,
-                     std::optional<double> share) {
+                     const std::optional<lab::Corruption>& bad_steps) {
   lab::Panel panel{.id = "rates",
                    .title = "final training loss",
                    .x = {.label = "learning rate", .log = true},
                    .y = {.label = "training loss"}};
-  if (share) {
-    panel.id = fmt::format("rates-{}", number(*share));
-    panel.title =
-        *share == 0 ? "no bad steps" : fmt::format("{} % bad steps", number(100 * *share));
+  lab::Axes other;
+  if (bad_steps) {
+    const double share = bad_steps->share;
+    const std::string kind = share == 0 ? kNoBadSteps : std::string(lab::name(bad_steps->kind));
+    panel.id = fmt::format("rates-{}-{}", number(share), kind);
+    panel.title = bad_steps_in_words(share, kind);
+    other = {{"share", share}, {"kind", kind}};
   }
-  const lab::Axes other = share ? lab::Axes{{"share", *share}} : lab::Axes{};
   for (const std::string& word : words_in(runs)) {
     std::map<double, std::vector<const FinishedRun*>> by_rate;
     for (const FinishedRun& run : runs)
       if (run.key.method.word == word && !run.result.evaluations.empty())
         by_rate[run.key.lr].push_back(&run);
     if (by_rate.empty()) continue;
+    const std::size_t before = results.groups.size();
     for (const auto& [lr, of_rate] : by_rate) add_final_scores(results, of_rate, other);
-    const std::string& label = by_rate.begin()->second.front()->key.method.label;
-    lab::Series series =
-        share ? lab::over_axis(results, label, "final_training_loss", "lr", {{"share", *share}})
-              : lab::over_axis(results, label, "final_training_loss", "lr");
+    const Method& method = by_rate.begin()->second.front()->key.method;
+    lab::Series series{.name = method.label, .key = method.key};
+    for (const lab::Group& group : std::span(results.groups).subspan(before))
+      if (group.metric == "final_training_loss")
+        lab::add_point(series, lab::number_on(group.axes, "lr"), group.last());
     std::string diverged;
     for (const auto& [lr, of_rate] : by_rate) {
       const auto lost = std::ranges::count_if(
@@ -266,9 +270,14 @@ lab::Panel add_rates(lab::Results& results, const std::vector<FinishedRun>& runs
     }
     if (!diverged.empty())
       results.notes.push_back(fmt::format("{} diverged at learning rate {}{}.", series.name,
-                                          diverged, share ? ", " + panel.title : ""));
+                                          diverged, bad_steps ? ", " + panel.title : ""));
     lab::add_method(panel, std::move(series));
   }
+  choose_scale(panel);
+  return panel;
+}
+
+void choose_scale(lab::Panel& panel) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const lab::Series& series : panel.series) {
     for (const double y : series.y) {
@@ -277,8 +286,12 @@ lab::Panel add_rates(lab::Results& results, const std::vector<FinishedRun>& runs
       most = std::max(most, y);
     }
   }
-  panel.y.log = most > 10 * least;  // within a decade a logarithmic axis has no numbers on it
-  return panel;
+  panel.y.log = most > 10 * least;
+}
+
+std::string bad_steps_in_words(double share, const std::string& kind) {
+  return share == 0 ? "no bad steps"
+                    : fmt::format("{} % bad steps ({})", number(100 * share), kind);
 }
 
 lab::Figure rates_figure(std::vector<lab::Panel> panels) {

@@ -16,10 +16,16 @@ namespace medgrad::language {
 [[nodiscard]] lab::Results sweep_results(const Task& task, const std::string& name,
                                          const std::vector<FinishedRun>& runs);
 
-// The scores after the last step on the axis `lr`, and on `share` where it is given; the training
-// loss among them as a panel, and notes on what diverged.
+// The scores after the last step on the axis `lr`, and on `share` and `kind` where bad steps are
+// given (no share, no kind: "none"); the training loss among them as a panel, and notes on what
+// diverged.
 [[nodiscard]] lab::Panel add_rates(lab::Results& results, const std::vector<FinishedRun>& runs,
-                                   std::optional<double> share);
+                                   const std::optional<lab::Corruption>& bad_steps);
+// A logarithmic axis where the values go over more than a decade: within one it has no numbers.
+void choose_scale(lab::Panel& panel);
+// "no bad steps", "5 % bad steps (bit-flip)".
+[[nodiscard]] std::string bad_steps_in_words(double share, const std::string& kind);
+inline constexpr const char* kNoBadSteps = "none";
 [[nodiscard]] lab::Figure rates_figure(std::vector<lab::Panel> panels);
 
 // The statements of the paper's discussion on the task of a training experiment.

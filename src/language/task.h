@@ -75,6 +75,12 @@ class Task {
     return std::nullopt;
   }
 
+  // The targets of a batch with one label in every row; they share memory. A label is a token, or
+  // the first and the last token of an answer.
+  [[nodiscard]] virtual at::Tensor labels(const libtorch::Batch& batch) const {
+    return batch.targets;
+  }
+
   // The model's scores, in evaluation mode (which it is put into, and back). `done` is called after
   // each batch with the share that is done; where it gives false, evaluation ends and the scores
   // are empty.

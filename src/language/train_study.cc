@@ -113,22 +113,24 @@ std::optional<TeamOptions> read_team(Reader& reader) {
   return reader.located(*rule, [&] { return team_options(texts); });
 }
 
-// What is run with one share of corrupted steps.
+// What is run with one kind and share of corrupted steps.
 TrainSettings::Part read_part(const Node& node, const std::string& file, const TaskInfo& info,
                               const std::vector<Method>& methods) {
   Reader reader(node, file, "'corrupted'");
   TrainSettings::Part part;
-  part.corrupted.share = reader.number("share");
-  part.corrupted.factor = reader.number("factor", part.corrupted.factor);
-  if (!range::share.contains(part.corrupted.share) || !std::isfinite(part.corrupted.factor))
-    reader.fail(node, "'share' must be from 0 to 1, and 'factor' finite.");
+  part.corrupted = lab::read_corruption(reader);
   if (reader.any("lr") != nullptr) part.rates = read_rates(reader, info, methods);
   reader.finish();
   return part;
 }
 
-// One share of corrupted steps, or a list of them, each with all methods; none where nothing is
-// said.
+// Do the same steps have the same thing wrong? Where no step is bad, it has no kind.
+bool is_same(const lab::Corruption& a, const lab::Corruption& b) {
+  return a.share == b.share && (a.share == 0 || a.kind == b.kind);
+}
+
+// One kind and share of corrupted steps, or a list of them, each with all methods; none where
+// nothing is said.
 std::vector<TrainSettings::Part> read_parts(Reader& reader, const TaskInfo& info,
                                             const std::vector<Method>& methods) {
   const Node* const node = reader.any("corrupted");
@@ -140,10 +142,10 @@ std::vector<TrainSettings::Part> read_parts(Reader& reader, const TaskInfo& info
   for (const Node& entry : *node->list()) {
     parts.push_back(read_part(entry, reader.file(), info, methods));
     const auto same = [&](const TrainSettings::Part& other) {
-      return other.corrupted.share == parts.back().corrupted.share;
+      return is_same(other.corrupted, parts.back().corrupted);
     };
     if (std::ranges::count_if(parts, same) > 1)
-      reader.fail(entry, "'corrupted' has this share twice.");
+      reader.fail(entry, "'corrupted' has this kind and share twice.");
   }
   if (parts.empty()) reader.fail(*node, "'corrupted' must not be an empty list.");
   return parts;
@@ -246,7 +248,8 @@ TrainSettings read_train_settings(const Node& document, const std::string& file)
     if (const Node* const rates = reader.any("lr"))
       reader.fail(*rates, "'lr' and 'sweep' cannot both be given.");
     if (s.parts.size() > 1 || !s.parts.front().rates.empty())
-      reader.fail(*sweep, "a sweep has one share of corrupted steps, and rates of its own.");
+      reader.fail(*sweep,
+                  "a sweep has one kind and share of corrupted steps, and rates of its own.");
     s.sweep = read_grid(*sweep, file);
   } else if (reader.any("lr") != nullptr ||
              std::ranges::any_of(s.parts, [](const auto& part) { return part.rates.empty(); })) {
@@ -313,6 +316,14 @@ std::string planned_config(const TrainSettings& settings) {
 
 namespace {
 
+// Where the runs of a part are, within those of the experiment: "share-0.05",
+// "share-0.05-bit-flip".
+std::string folder_of(const lab::Corruption& corrupted) {
+  const bool named = corrupted.share != 0 && corrupted.kind != lab::Corruption::Kind::scaled;
+  return fmt::format("share-{}{}{}", number(corrupted.share), named ? "-" : "",
+                     named ? lab::name(corrupted.kind) : "");
+}
+
 // Every method at its rates, over the seeds.
 std::vector<FinishedRun> run_part(const Task& task, const TrainSettings& settings,
                                   const TrainSettings::Part& part, const RunsOptions& options,
@@ -361,13 +372,12 @@ lab::Finished run_train_study(const TrainSettings& settings, const lab::StudyCon
     finished.results = sweep_results(*task, settings.experiment, runs);
     finished.config = sweep_config(*task, settings.experiment, sweep, options.base, runs);
   } else {
-    std::vector<RunsAtShare> runs;
+    std::vector<CorruptedRuns> runs;
     bool tuned = false;
     for (const TrainSettings::Part& part : settings.parts) {
       options.base.corrupted = part.corrupted;
-      if (settings.parts.size() > 1)
-        options.folder = context.work / fmt::format("share-{}", number(part.corrupted.share));
-      runs.push_back({part.corrupted.share, run_part(*task, settings, part, options, done)});
+      if (settings.parts.size() > 1) options.folder = context.work / folder_of(part.corrupted);
+      runs.push_back({part.corrupted, run_part(*task, settings, part, options, done)});
       for (const std::vector<double>& rates : part.rates) tuned = tuned || rates.size() > 1;
     }
     finished.results = runs.size() > 1 ? corrupted_results(*task, settings.experiment, runs)

@@ -16,9 +16,10 @@
 // With "workers": 8 and "aggregate": "nnm+median" as many workers train together, simulated in one
 // process; "f", "topology", "byzantine", "attack" and "events" are as in team_options.h.
 //
-// With "corrupted": {"share": 0.05, "factor": -100} so many steps have a wrong gradient. A list of
-// such objects runs all of it with each, at the rates `lr` of its own if it has any, and gives the
-// results of corrupted_results.h.
+// With "corrupted": {"share": 0.05, "factor": -100} so many steps have a wrong gradient; other
+// kinds are {"share": 0.05, "kind": "bit-flip", "flips": 1} and {"share": 0.05, "kind":
+// "shuffled-labels"}. A list of such objects, which differ in kind or share, runs all of it with
+// each, at the rates `lr` of its own if it has any, and gives the results of corrupted_results.h.
 //
 // With "sweep": {"rates": [0.1, 0.316], "extend": 6} in the place of `lr`, learning rates are tuned
 // as in runs.h, around the paper's where `rates` is empty; that is what config.json of a sweep is.
@@ -44,7 +45,7 @@ struct TrainSettings {
   TaskOptions options;
   std::vector<Method> methods;
   struct Part {
-    CorruptedSteps corrupted = {};
+    lab::Corruption corrupted = {};
     std::vector<std::vector<double>> rates = {};  // of each method
   };
   std::vector<Part> parts;  // all methods are run with each

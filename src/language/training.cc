@@ -12,7 +12,6 @@
 #include "base/remedy.h"
 #include "language/run.h"
 #include "medgrad/error.h"
-#include "medgrad/rng.h"
 
 namespace medgrad::language {
 namespace {
@@ -37,9 +36,6 @@ StepInfo info_of(const std::vector<libtorch::ScopeReport>& scopes) {
   return all;
 }
 
-// Of the random numbers that tell which steps are corrupted.
-constexpr std::uint64_t kCorruptedStream = 0xc0;
-
 constexpr double kRunningSteps = 50;
 constexpr double kSaveSeconds = 600;
 
@@ -51,6 +47,7 @@ Run::Run(const Task& task, TrainingOptions options, const Report& report,
       options_(std::move(options)),
       length_(length_of(task, options_)),
       folder_(options_.folder, config_of(task, options_)),
+      corrupted_(options_.corrupted, options_.seed, task),
       report_(report),
       stop_(stop) {
   if (options_.bfloat16 && !std::holds_alternative<OnlineGradient>(options_.gradient))
@@ -182,6 +179,9 @@ bool Run::step() {
   const std::uint64_t dropout_step = model_->step();
   auto* const sampler = dynamic_cast<libtorch::SampleMedianSGD*>(optimizer_.get());
   std::size_t next = position_.batch;
+  const bool bad = corrupted_.contains(position_.step);
+  const Labels labels =
+      bad && corrupted_.shuffles_labels() ? Labels::shuffled : Labels::as_they_are;
   double sum = 0;
   for (std::size_t s = 0; s < length_.samples; ++s) {
     model_->zero_grad(true);
@@ -190,9 +190,9 @@ bool Run::step() {
         model_->reseed(options_.seed, dropout_step);
         return false;
       }
-      sum += backward(next++);
+      sum += backward(next++, labels);
     }
-    corrupt();
+    if (bad) corrupted_.corrupt(model_->parameters(), position_.step * length_.samples + s);
     if (sampler != nullptr) sampler->observe();
   }
   return advance(sum / static_cast<double>(length_.samples * length_.accumulate), next);
@@ -219,20 +219,14 @@ bool Run::advance(double loss, std::size_t next) {
   return true;
 }
 
-void Run::corrupt() {
-  if (options_.corrupted.share == 0) return;
-  double chance = 0;
-  Philox(options_.seed, kCorruptedStream).fill_uniform(std::span(&chance, 1), position_.step);
-  if (chance >= options_.corrupted.share) return;
-  const torch::NoGradGuard off;
-  for (at::Tensor& parameter : model_->parameters())
-    if (parameter.grad().defined()) parameter.mutable_grad().mul_(options_.corrupted.factor);
-}
-
-double Run::backward(std::size_t i, bool flipped) {
+double Run::backward(std::size_t i, Labels labels) {
   const auto begin = Clock::now();
   libtorch::Batch batch = task_.batch({options_.seed, position_.epoch}, i);
-  if (flipped) batch = *task_.flipped(std::move(batch));
+  if (labels == Labels::flipped) batch = *task_.flipped(std::move(batch));
+  if (labels == Labels::shuffled)
+    batch = corrupted_.shuffled(
+        std::move(batch),
+        position_.step * length_.samples * length_.accumulate + (i - position_.batch));
   const at::Tensor loss = model_->loss(batch);
   (length_.accumulate == 1 ? loss : loss / static_cast<double>(length_.accumulate)).backward();
   loss_ = loss.item<double>();

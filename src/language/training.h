@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/corruption.h"
 #include "language/task.h"
 #include "language/team_options.h"
 #include "medgrad/dist/blame.h"
@@ -32,12 +33,6 @@
 namespace medgrad::language {
 
 class Team;
-
-// In a share of the steps, drawn at random, the gradient is multiplied by a factor.
-struct CorruptedSteps {
-  double share = 0;
-  double factor = -100;
-};
 
 struct TrainingOptions {
   std::string method;  // as in config.json: "vclip tau=0.1"
@@ -50,7 +45,8 @@ struct TrainingOptions {
   bool bfloat16 = false;       // m is kept in bfloat16, rounded at random (medgrad/bfloat16.h)
   bool per_tensor = false;     // every tensor is a vector of its own, instead of all being one
   std::uint64_t seed = 0;      // of weights, dropout and shuffling
-  CorruptedSteps corrupted = {};
+  // Of one that trains alone: a share of the steps has a wrong gradient (corrupted_steps.h).
+  lab::Corruption corrupted = {};
 
   std::optional<TeamOptions> workers = {};  // that train together; nothing: one alone
   // Those that this process is one of; none: all are simulated here. Used, not owned.

@@ -102,6 +102,8 @@ class WordTask final : public Task {
     return batch;
   }
 
+  at::Tensor labels(const libtorch::Batch& batch) const override { return batch.targets.view(-1); }
+
   Scores evaluate(libtorch::Model& model, const Progress& done) const override {
     const ::torch::NoGradGuard no_grad;
     const bool was_training = model.is_training();

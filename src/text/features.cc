@@ -6,6 +6,7 @@
 #include <cassert>
 #include <numeric>
 
+#include "base/shuffle.h"
 #include "base/text.h"
 #include "medgrad/error.h"
 #include "medgrad/rng.h"
@@ -136,12 +137,7 @@ void FeatureSet::add_to(Checksum& sum) const {
 std::vector<std::uint32_t> epoch_order(std::size_t n, std::uint64_t seed, std::uint64_t epoch) {
   std::vector<std::uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0U);
-  std::vector<double> uniform(n);
-  Philox(seed, epoch).fill_uniform(std::span(uniform));
-  for (std::size_t i = n; i > 1; --i) {
-    const auto j = static_cast<std::size_t>(uniform[i - 1] * static_cast<double>(i));
-    std::swap(order[i - 1], order[j]);
-  }
+  shuffle(std::span(order), Philox(seed, epoch));
   return order;
 }
 

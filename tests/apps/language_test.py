@@ -236,6 +236,32 @@ class Train(LanguageTest):
                  "--state", "bfloat16", "--out", self.path("out"))
         self.bad("--state is 'half'; it must be float or bfloat16", *TRAIN, "--state", "half", "--out", self.path("out"))
 
+    def test_corrupted_steps(self):
+        """Every kind of wrong gradient is part of the settings, and goes on bit for bit, also with other threads."""
+        task = ["--batch", "8", "--threads", "1"]
+        for questions in (False, True):
+            start = [word for word in TRAIN if word not in task]
+            start[1] = "synthetic-questions" if questions else "synthetic"
+            start += ["--batch", "4" if questions else "8", "--limit", "8", "--lr", "0.5", "--log-every", "1", "--steps"]
+            ends = set()
+            for how, said in (((), None),
+                              (("--corrupted", "0.5"), {"share": 0.5, "factor": -100.0}),
+                              (("--corrupted", "0.5", "--corrupted-kind", "bit-flip"),
+                               {"share": 0.5, "kind": "bit-flip", "flips": 1}),
+                              (("--corrupted", "0.5", "--corrupted-kind", "shuffled-labels"),
+                               {"share": 0.5, "kind": "shuffled-labels"})):
+                name = f"{questions}-{how[-1] if how else 'clean'}"
+                self.good(*start, "8", *how, "--threads", "1", "--out", self.path(name))
+                self.assertEqual(json.loads(content(self.path(name + "/config.json"))).get("corrupted"), said)
+                self.good(*start, "3", *how, "--threads", "2", "--out", self.path(name + "-parts"))
+                self.good(*start, "8", *how, "--threads", "1", "--resume", "--out", self.path(name + "-parts"))
+                whole, parts = ([line for line in self.metrics(out) if line["event"] == "step"] for out in (name, name + "-parts"))
+                self.assertEqual(parts, whole)
+                ends.add(whole[-1]["loss"])
+            self.assertEqual(len(ends), 4, ends)
+            self.bad("belongs to a run with another 'corrupted'", *start, "9", "--corrupted", "0.5", "--resume", "--out",
+                     self.path(name))
+
     def test_parameters_are_options(self):
         """What medgrad list optimizers prints with dashes, train takes: beside the name or in it."""
         few = ("--lr", "0.001", "--limit", "4", "--epochs", "1")
@@ -282,8 +308,22 @@ class Train(LanguageTest):
                 (("--schedule", "step:every=2", "--decay-every", "3"),
                  "'step:every=2' and --decay-every both give every; give it once"),
                 (("--tau-schedule", "cosine:value=0"), "--tau-schedule: value is 0; it must satisfy 0 < value"),
+                (("--corrupted-kind", "bit-flip"), "--corrupted-kind needs --corrupted, the share of the steps"),
+                (("--corrupted-factor", "2"), "--corrupted-factor needs --corrupted"),
+                (("--corrupted", "0.1", "--corrupted-kind", "bitflip"),
+                 "--corrupted-kind is 'bitflip'; it must be scaled, bit-flip or shuffled-labels"),
+                (("--corrupted", "0.1", "--corrupted-kind", "bit-flip", "--corrupted-factor", "2"),
+                 "--corrupted-factor is for --corrupted-kind scaled"),
+                (("--corrupted", "0.1", "--corrupted-flips", "2"), "--corrupted-flips is for --corrupted-kind bit-flip"),
+                (("--corrupted", "0.1", "--corrupted-kind", "bit-flip", "--corrupted-flips", "0"), "--corrupted-flips is '0'; it must be a whole number"),
+                (("--corrupted", "0.1", "--corrupted-kind", "bit-flip", "--corrupted-flips", "1e7"),
+                 "--corrupted-flips is 1e7; it must be at most 1000000"),
                 (("--method", "vclip", "--f", "1"), "--f is for workers that train together")):
             self.bad(sentence, *TRAIN, *arguments, *out)
+        questions = [word if word != "synthetic" else "synthetic-questions" for word in TRAIN]
+        questions[questions.index("--batch") + 1] = "1"
+        self.bad("a batch with one label has none to shuffle; choose a larger --batch", *questions, "--lr", "1", "--corrupted", "0.1",
+                 "--corrupted-kind", "shuffled-labels", *out)
         self.bad_data("ptb was not found", "train", "ptb", *out)
 
     def test_damaged_checkpoint(self):

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "io/temporary_folder.h"
 #include "lab/findings/lookup.h"
@@ -23,6 +24,7 @@
 namespace medgrad::language {
 namespace {
 
+using medgrad::testing::message_of;
 using testing::path_of;
 using testing::TemporaryFolder;
 
@@ -382,11 +384,11 @@ TEST(CorruptedResults, CompareMethodsAtTheirBestRates) {
   const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small});
   lab::Results results =
       corrupted_results(*task, "mine",
-                        {{0,
+                        {{{},
                           {made("adam", 0.1, 0, 5), made("adam", 1, 0, 6),
                            made("median-adam", 0.1, 0, 5.2), made("median-adam", 1, 0, 5.09),
                            made("sgd-m", 1, 0, 5.5), made("vclip:tau=auto", 1, 0, 5.4)}},
-                         {0.05,
+                         {{.share = 0.05},
                           {made("adam", 0.1, 0, 8), made("adam", 1, 0, 8.5),
                            made("median-adam", 0.1, 0, 6), made("median-adam", 1, 0, 9, true),
                            made("sgd-m", 1, 0, 7, true), made("vclip:tau=auto", 1, 0, 8.75)}}});
@@ -402,25 +404,96 @@ TEST(CorruptedResults, CompareMethodsAtTheirBestRates) {
   EXPECT_EQ(panel.series[1].y, (std::vector<double>{5.09, 6}));
   EXPECT_EQ(panel.series[2].diverged, std::vector<double>{0.05});
   EXPECT_EQ(results.figures.back().panels.size(), 2U);
-  EXPECT_NE(std::ranges::find(results.notes,
-                              "Best with 5 % bad steps: Adam 8 (lr 0.1); MedianAdam 6 (lr 0.1); "
-                              "SGD-M infinite (lr 1); VClip, tau = auto 8.75 (lr 1)."),
-            results.notes.end());
+  EXPECT_NE(
+      std::ranges::find(results.notes,
+                        "Best with 5 % bad steps (scaled): Adam 8 (lr 0.1); MedianAdam 6 (lr 0.1); "
+                        "SGD-M infinite (lr 1); VClip, tau = auto 8.75 (lr 1)."),
+      results.notes.end());
+  results.claims.clear();
   corrupted_training_findings({}, results);
   ASSERT_EQ(results.claims.size(), 4U);
+  EXPECT_EQ(results.claims[1].claim, "MedianAdam ends ahead of Adam with 5 % bad steps (scaled)");
   for (const lab::Claim& claim : results.claims) EXPECT_EQ(claim.holds, true) << claim.claim;
   EXPECT_EQ(results.claims[0].evidence, "final training loss 5.09 and 5.")
       << "1.8 % more is within 2 %";
   // What was not run is left open, and what has lost says so.
-  lab::Results other =
-      corrupted_results(*task, "mine",
-                        {{0, {made("adam", 0.1, 0, 5), made("median-adam", 0.1, 0, 5.2)}},
-                         {0.05, {made("adam", 0.1, 0, 5), made("median-adam", 0.1, 0, 5.2)}}});
+  lab::Results other = corrupted_results(
+      *task, "mine",
+      {{{}, {made("adam", 0.1, 0, 5), made("median-adam", 0.1, 0, 5.2)}},
+       {{.share = 0.05}, {made("adam", 0.1, 0, 5), made("median-adam", 0.1, 0, 5.2)}}});
+  other.claims.clear();
   corrupted_training_findings({}, other);
   EXPECT_EQ(other.claims[0].holds, false);
   EXPECT_EQ(other.claims[1].holds, false);
   EXPECT_FALSE(other.claims[2].holds.has_value());
   EXPECT_FALSE(other.claims[3].holds.has_value());
+}
+
+// Every kind has a panel and claims of its own, and the runs without bad steps are in all panels.
+TEST(CorruptedResults, TellKindsApart) {
+  using Kind = lab::Corruption::Kind;
+  const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small});
+  const auto runs = [](double adam, double ours) {
+    return std::vector<FinishedRun>{made("adam", 0.1, 0, adam), made("median-adam", 0.1, 0, ours)};
+  };
+  lab::Results results =
+      corrupted_results(*task, "mine",
+                        {{{.kind = Kind::shuffled_labels, .share = 0.1}, runs(7, 6)},
+                         {{.kind = Kind::shuffled_labels}, runs(5, 5.05)},
+                         {{.kind = Kind::bit_flip, .share = 0.1}, runs(6.5, 6.6)},
+                         {{.kind = Kind::bit_flip, .share = 0.05}, runs(5.5, 5.4)}});
+  const std::vector<lab::Panel>& panels = results.figures.front().panels;
+  ASSERT_EQ(panels.size(), 2U);
+  EXPECT_EQ(panels[0].title, "shuffled-labels");
+  EXPECT_EQ(panels[0].series[0].x, (std::vector<double>{0, 0.1}));
+  EXPECT_EQ(panels[0].series[0].y, (std::vector<double>{5, 7}));
+  EXPECT_EQ(panels[1].title, "bit-flip");
+  EXPECT_EQ(panels[1].series[1].x, (std::vector<double>{0, 0.05, 0.1}));
+  EXPECT_EQ(panels[1].series[1].y, (std::vector<double>{5.05, 5.4, 6.6}));
+  EXPECT_EQ(results.figures.back().panels.size(), 4U);
+  EXPECT_NE(std::ranges::find(results.notes,
+                              "Best with 10 % bad steps (bit-flip): Adam 6.5 (lr 0.1); MedianAdam "
+                              "6.6 (lr 0.1)."),
+            results.notes.end());
+  EXPECT_NE(lab::results_csv(results).find("shuffled-labels"), std::string::npos);
+  corrupted_training_findings({}, results);
+  const auto holds = [&](const std::string& text) {
+    const auto found = std::ranges::find(results.claims, text, &lab::Claim::claim);
+    EXPECT_NE(found, results.claims.end()) << text;
+    return found == results.claims.end() ? std::nullopt : found->holds;
+  };
+  EXPECT_EQ(holds("without bad steps MedianAdam is within 2 % of Adam"), true);
+  EXPECT_EQ(holds("MedianAdam ends ahead of Adam with 10 % bad steps (shuffled-labels)"), true);
+  EXPECT_EQ(holds("MedianAdam ends ahead of Adam with 10 % bad steps (bit-flip)"), false);
+  EXPECT_EQ(holds("MedianAdam ends ahead of Adam with 5 % bad steps (bit-flip)"), true);
+}
+
+// A best rate at the edge of those tried is told for every kind, unless no rate ends below the
+// start, which is 9 here.
+TEST(CorruptedResults, TellWhichBestRatesLieAtAnEdge) {
+  const std::unique_ptr<Task> task = open_task("synthetic", {.size = Size::small});
+  const auto at_rates = [](const std::string& word, std::initializer_list<double> losses) {
+    std::vector<FinishedRun> runs;
+    double lr = 0.1;
+    for (const double loss : losses) runs.push_back(made(word, lr *= 2, 0, loss));
+    return runs;
+  };
+  const lab::Results results = corrupted_results(
+      *task, "mine",
+      {{{}, at_rates("adam", {6, 5, 7})},
+       {{.share = 0.05}, at_rates("adam", {6, 7, 8})},
+       {{.kind = lab::Corruption::Kind::bit_flip, .share = 0.05}, at_rates("adam", {10, 11, 12})}});
+  ASSERT_EQ(results.claims.size(), 3U);
+  const std::string said = "no best learning rate lies at an edge of the grid ";
+  EXPECT_EQ(results.claims[0].claim, said + "(no bad steps)");
+  EXPECT_EQ(results.claims[0].holds, true);
+  EXPECT_EQ(results.claims[1].claim, said + "(scaled)");
+  EXPECT_EQ(results.claims[1].holds, false);
+  EXPECT_EQ(results.claims[1].evidence, "at an edge: Adam at 5 % (0.2).");
+  EXPECT_EQ(results.claims[2].claim, said + "(bit-flip)");
+  EXPECT_NE(results.claims[2].evidence.find("no rate ends below the start (9): Adam at 5 %."),
+            std::string::npos)
+      << results.claims[2].evidence;
 }
 
 TEST(CorruptedResults, AnExperimentRunsEveryRateAtEveryShare) {
@@ -449,6 +522,23 @@ TEST(CorruptedResults, AnExperimentRunsEveryRateAtEveryShare) {
   // Once more, from what is in the folder.
   EXPECT_EQ(lab::results_csv(lab::run_experiment(experiment, {.work = path_of(folder)}).results),
             lab::results_csv(results));
+  // More kinds later, beside what is in the folder: the runs there are not run again.
+  const auto last_written = [&](const std::string& part) {
+    return std::filesystem::last_write_time(path_of(folder) / part /
+                                            "runs/adam-lr-0.01-seed-0/result.json");
+  };
+  const auto clean = last_written("share-0"), scaled = last_written("share-0.5");
+  const lab::Experiment more =
+      read("[[1, 0.1], 0.01]", R"([{"share": 0}, {"share": 0.5, "lr": [[1, 0.1], [0.01, 10]]},
+        {"share": 0.5, "kind": "bit-flip"}, {"share": 0.5, "kind": "shuffled-labels"}])");
+  const lab::Results kinds = lab::run_experiment(more, {.work = path_of(folder)}).results;
+  ASSERT_EQ(kinds.figures.front().panels.size(), 3U);
+  EXPECT_EQ(last_written("share-0"), clean);
+  EXPECT_EQ(last_written("share-0.5"), scaled);
+  std::set<double> ends;
+  for (const lab::Panel& panel : kinds.figures.front().panels)
+    ends.insert(panel.series[1].y.back());  // Adam's
+  EXPECT_EQ(ends.size(), 3U);
   // One share and several rates are a sweep.
   const lab::Results sweep =
       lab::run_experiment(read("[[1, 0.1], 0.01]", R"({"share": 0.5})"), {.work = path_of(folder)})
@@ -459,7 +549,13 @@ TEST(CorruptedResults, AnExperimentRunsEveryRateAtEveryShare) {
   EXPECT_THROW((void)read("[[1, 1], 1]", R"({"share": 0.5})"), Error);
   EXPECT_THROW((void)read("[[1, -1], 1]", R"({"share": 0.5})"), Error);
   EXPECT_THROW((void)read("[1, 1]", "[]"), Error);
-  EXPECT_THROW((void)read("[1, 1]", R"([{"share": 0.1}, {"share": 0.1}])"), Error);
+  for (const char* const twice : {R"([{"share": 0.1}, {"share": 0.1, "factor": 2}])",
+                                  R"([{"share": 0}, {"share": 0, "kind": "bit-flip"}])"})
+    EXPECT_EQ(message_of([&] { (void)read("[1, 1]", twice); }),
+              "mine.json:1: 'corrupted' has this kind and share twice.");
+  EXPECT_THROW((void)read("[1, 1]", R"({"share": 0.1, "kind": "bit-flop"})"), Error);
+  EXPECT_THROW((void)read("[1, 1]", R"({"share": 0.1, "kind": "bit-flip", "factor": 2})"), Error);
+  EXPECT_THROW((void)read("[1, 1]", R"({"share": 0.1, "kind": "bit-flip", "flips": 0})"), Error);
   EXPECT_THROW((void)read("[1, 1]", R"([{"share": 0.1}, {"share": 2}])"), Error);
   EXPECT_THROW((void)read("[1, 1]", R"([{"share": 0.1}, {"share": 0.2, "lr": [1]}])"), Error);
 }

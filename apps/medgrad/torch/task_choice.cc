@@ -126,10 +126,17 @@ void RunChoice::declare(Options& options, const std::string& epochs) {
   options.value("--decay-every", decay_every_, "N",
                 "steps between drops of a step schedule (default 1000)");
   options.value("--corrupted", corrupted_, "SHARE",
-                "multiply the gradient of this share of the steps, drawn at random, by "
-                "--corrupted-factor: how much does a method bear? (default 0)");
+                "this share of the steps, drawn at random, has a wrong gradient: how much does a "
+                "method bear? (default 0)");
+  options.value("--corrupted-kind", corrupted_kind_, "KIND",
+                "what is wrong with it: scaled (default), multiplied by --corrupted-factor; "
+                "bit-flip, a random bit of the exponent of a random component flipped; or "
+                "shuffled-labels, of the batch with its labels in another order");
+  options.offer("--corrupted-kind", {lab::kCorruptionKinds.begin(), lab::kCorruptionKinds.end()});
   options.value("--corrupted-factor", corrupted_factor_, "C",
-                "what such a gradient is multiplied by (default -100)");
+                "what a scaled gradient is multiplied by (default -100)");
+  options.value("--corrupted-flips", corrupted_flips_, "N",
+                "how many bits bit-flip flips (default 1)");
   options.value("--checkpoint-every", checkpoint_every_, "N",
                 "steps between checkpoints (default 100)");
   options.value("--log-every", log_every_, "N",
@@ -143,13 +150,7 @@ void RunChoice::put(language::TrainingOptions& options) const {
   check_word("--state", state_, {"float", "bfloat16"});
   options.bfloat16 = state_ == "bfloat16";
   options.per_tensor = per_tensor_;
-  if (!corrupted_.empty()) options.corrupted.share = to_number("--corrupted", corrupted_);
-  if (!corrupted_factor_.empty())
-    options.corrupted.factor = to_number("--corrupted-factor", corrupted_factor_);
-  if (!range::share.contains(options.corrupted.share))
-    throw Error(fmt::format("--corrupted is {}; it must be from 0 to 1.", corrupted_));
-  if (!std::isfinite(options.corrupted.factor))
-    throw Error(fmt::format("--corrupted-factor is {}; it must be finite.", corrupted_factor_));
+  put_corruption(options.corrupted);
   options.checkpoint_every = count("--checkpoint-every", checkpoint_every_, 1);
   options.log_every = count("--log-every", log_every_, 1);
   Shorthand shorthands[] = {{"--factor", "factor", factor_},
@@ -161,6 +162,45 @@ void RunChoice::put(language::TrainingOptions& options) const {
   for (const Shorthand& one : shorthands)
     if (!one.text.empty() && !one.used)
       throw Error(one.option, "", fmt::format("does not apply to a {} schedule", schedule_));
+}
+
+void RunChoice::put_corruption(lab::Corruption& corrupted) const {
+  using Kind = lab::Corruption::Kind;
+  if (!corrupted_kind_.empty()) {
+    check_word("--corrupted-kind", corrupted_kind_, lab::kCorruptionKinds);
+    corrupted.kind = lab::corruption_named(corrupted_kind_);
+  }
+  struct Detail {
+    const char* option;
+    const std::string& text;
+    Kind kind;
+  };
+  for (const auto& [option, text, kind] :
+       {Detail{"--corrupted-factor", corrupted_factor_, Kind::scaled},
+        Detail{"--corrupted-flips", corrupted_flips_, Kind::bit_flip}})
+    if (!text.empty() && corrupted.kind != kind)
+      throw Error(fmt::format("{} is for --corrupted-kind {}.", option, lab::name(kind)));
+  if (corrupted_.empty()) {
+    for (const auto& [option, text] : {std::pair("--corrupted-kind", corrupted_kind_),
+                                       std::pair("--corrupted-factor", corrupted_factor_),
+                                       std::pair("--corrupted-flips", corrupted_flips_)})
+      if (!text.empty())
+        throw Error(fmt::format("{} needs --corrupted, the share of the steps.", option));
+    return;
+  }
+  corrupted.share = to_number("--corrupted", corrupted_);
+  if (!range::share.contains(corrupted.share))
+    throw Error(fmt::format("--corrupted is {}; it must be from 0 to 1.", corrupted_));
+  if (!corrupted_factor_.empty())
+    corrupted.factor = to_number("--corrupted-factor", corrupted_factor_);
+  if (!std::isfinite(corrupted.factor))
+    throw Error(fmt::format("--corrupted-factor is {}; it must be finite.", corrupted_factor_));
+  if (!corrupted_flips_.empty()) {
+    corrupted.flips = to_whole_number("--corrupted-flips", corrupted_flips_, 1);
+    if (corrupted.flips > lab::kMostFlips)
+      throw Error(fmt::format("--corrupted-flips is {}; it must be at most {}.", corrupted_flips_,
+                              lab::kMostFlips));
+  }
 }
 
 }  // namespace medgrad::app

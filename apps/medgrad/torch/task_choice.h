@@ -32,9 +32,12 @@ class RunChoice {
   void put(language::TrainingOptions& options) const;
 
  private:
+  void put_corruption(lab::Corruption& corrupted) const;
+
   std::string epochs_, steps_, accumulate_,
       state_ = "float", schedule_ = "constant", warmup_, tau_schedule_ = "constant", factor_,
-      decay_every_, corrupted_, corrupted_factor_, checkpoint_every_ = "100", log_every_ = "10";
+      decay_every_, corrupted_, corrupted_kind_, corrupted_factor_, corrupted_flips_,
+      checkpoint_every_ = "100", log_every_ = "10";
   bool per_tensor_ = false;
 };
 

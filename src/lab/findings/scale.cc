@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lab/experiments.h"
+#include "lab/findings/best_rates.h"
 #include "lab/findings/lookup.h"
 
 namespace medgrad::lab {
@@ -138,44 +139,25 @@ void stand_still(Panel& panel, double start) {
   }
 }
 
-// A best rate at an edge of the grid could be better beyond it, and comparisons of methods are
-// void. Where no rate ends below the start, standing still is best, and every grid has that at its
-// edge.
+// Every method of the part at its best rate for every share.
 Claim rates_are_inside(const Results& r, const Part& part, const std::vector<double>& shares) {
-  const std::string claim =
-      fmt::format("no best learning rate lies at an edge of the grid ({})", part.name);
-  const double start = start_of(r, part);
-  if (std::isnan(start)) return undecided(claim);
-  std::vector<std::string> at_edge, hopeless;
-  double least = kInfinity, largest = 0;
+  std::vector<Tuned> tuned;
   const auto rate = [](const Group* group) { return number_on(group->axes, "eta"); };
   for (const std::string& method : methods_in(r, part)) {
-    std::vector<double> without;  // shares in % at which no rate helps
     for (const double share : shares) {
       const std::vector<const Group*> groups = groups_at(r, part, method, "share", share);
       const Group* const best = best_of(groups);
       if (best == nullptr) continue;
-      if (!(best->last().quantiles.middle < start)) {
-        without.push_back(100 * share);
-        continue;
-      }
-      least = std::min(least, rate(best));
-      largest = std::max(largest, rate(best));
       const auto [low, high] = std::ranges::minmax(groups, {}, rate);
-      if (rate(best) == rate(low) || rate(best) == rate(high))
-        at_edge.push_back(
-            fmt::format("{} at {:.3g} % ({})", method, 100 * share, show(rate(best))));
+      tuned.push_back({.method = method,
+                       .share = share,
+                       .value = best->last().quantiles.middle,
+                       .rate = rate(best),
+                       .least = rate(low),
+                       .largest = rate(high)});
     }
-    if (!without.empty())
-      hopeless.push_back(fmt::format("{} at {:.3g} %", method, fmt::join(without, ", ")));
   }
-  std::string evidence =
-      at_edge.empty() ? fmt::format("the best are from {} to {}.", show(least), show(largest))
-                      : fmt::format("at an edge: {}.", fmt::join(at_edge, "; "));
-  if (!hopeless.empty())
-    evidence += fmt::format(" Left out, as no rate ends below the start ({}): {}.", show(start),
-                            fmt::join(hopeless, "; "));
-  return {claim, at_edge.empty(), evidence};
+  return lab::rates_are_inside(part.name, start_of(r, part), tuned);
 }
 
 }  // namespace
