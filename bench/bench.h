@@ -92,6 +92,9 @@ void tail_table(int seeds);
 void tail_rows_table(int seeds);
 // How often the interval of the tail index covers: a table likewise.
 void tail_coverage_table(int seeds);
+// How often any test could tell stable laws from normal ones by 300 numbers, and how often the
+// advice does.
+void tail_power_table(int seeds);
 
 // Mean squared errors of the fits of stable laws to n numbers, over the bound of Cramér and Rao: a
 // table in Markdown.

@@ -11,6 +11,7 @@
 // medgrad_bench tails double SEEDS
 // medgrad_bench tail-rows double SEEDS
 // medgrad_bench tail-coverage double SEEDS
+// medgrad_bench tail-power double SEEDS
 // medgrad_bench fits double N SEEDS
 // with TYPE float or double, PAGES ordinary or large. Meant to be run by run.py and check.py.
 #include <cstdio>
@@ -59,6 +60,8 @@ int run(const std::vector<std::string>& a) {
     medgrad::bench::tail_rows_table(std::stoi(a[2]));
   } else if (a.size() == 3 && a[0] == "tail-coverage") {
     medgrad::bench::tail_coverage_table(std::stoi(a[2]));
+  } else if (a.size() == 3 && a[0] == "tail-power") {
+    medgrad::bench::tail_power_table(std::stoi(a[2]));
   } else if (a.size() == 4 && a[0] == "fits") {
     medgrad::bench::stable_fits(std::stoul(a[2]), std::stoi(a[3]));
   } else {

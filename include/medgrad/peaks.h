@@ -20,7 +20,8 @@
 // The threshold: of k = 0.6 n for |x|, 0.45 n for one tail, and 3/4, 9/16, … of that (at most
 // 10,000, at least 25) the largest for which the test of Anderson and Darling does not reject the
 // generalised Pareto law at 10 % (Choulakian and Stephens, Technometrics 43, 2001); the smallest
-// where it rejects them all.
+// where it rejects them all. One true law in ten is rejected at 10 %, and where that happens the fit
+// to fewer numbers is an unusual one, too: fits that are not rejected at 1 % are kept (`doubted`).
 #pragma once
 
 #include <cstddef>
@@ -63,6 +64,9 @@ struct Peaks {
   std::size_t missing = 0, infinite = 0;
   double threshold = 0;  // u, measured from the centre
   GeneralisedParetoFit pareto;
+  // Of more numbers, at lower thresholds that the rule above has passed: those whose p-value is 1 %
+  // or more.
+  std::vector<TailShape> doubted;
   TailShape moment, hill;
   // Deeper looks, at the 5 % and the 2 % farthest (25 at least, k at most): a law may be close to
   // Gaussian but for those.

@@ -1,18 +1,20 @@
 // Many points of one stable law: its density from a table.
 //
-// log f is smooth in w = asinh((x - location) / scale), and nearly a straight line in both tails.
-// It is held as Chebyshev polynomials of degree 15 on intervals of w, halved until they agree with
-// the integrals of stable.h at points between the nodes to the tolerance that was asked for. Past
-// the table, and where no interval agrees (next to the end of a half-line), the integrals
-// themselves are used: the tolerance holds everywhere. Where a light tail has fallen below the
-// smallest number, f is 0 at once.
+// log f is smooth in w = asinh((x - pivot) / unit), and nearly a straight line in both tails. The
+// pivot is the location in S0 and the unit the scale; below alpha = 0.8, where the density is a
+// sharp peak, the pivot is the location in S1 and the unit shrinks with the peak. Where the law is
+// one of a half-line, the part next to its end goes by the logarithm of the distance from it.
+//
+// log f is held as Chebyshev polynomials of degree 15 on intervals of w, halved until they agree
+// with the integrals of stable.h at points between the nodes to the tolerance that was asked for;
+// where a light tail falls too steeply for that, log(-log f) is. Where no interval agrees the
+// integrals themselves are used: the tolerance holds everywhere. It is that of f, relative, and
+// that of log f where f is less than the smallest number.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "medgrad/stable.h"
 
@@ -21,7 +23,7 @@ namespace medgrad {
 
 class StableTable {
  public:
-  // `tolerance` is that of f, relative: 1e-12 to 0.1 (else an Error). Error where alpha < 0.1.
+  // `tolerance`: 1e-12 to 0.1 (else an Error). Error where alpha < 0.1.
   explicit StableTable(const StableParameters& parameters, double tolerance = 1e-10);
 
   [[nodiscard]] const StableParameters& parameters() const { return law_.parameters(); }
@@ -40,29 +42,23 @@ class StableTable {
   void pdf(std::span<const double> x, std::span<double> out, ThreadPool* pool = nullptr) const;
 
   // How many intervals there are, and what part of the range of w they do not cover.
-  [[nodiscard]] std::size_t intervals() const { return panels_.size(); }
+  [[nodiscard]] std::size_t intervals() const;
   [[nodiscard]] double uncovered() const;
 
  private:
-  static constexpr std::size_t kNodes = 16;
-  struct Panel {
-    double low, high;
-    bool good;
-    std::array<double, kNodes> coefficients;
-    double highest;  // log f at the nodes
+  struct Sides;
+  // Where x is: on which side, and how far out in its coordinate.
+  struct Spot {
+    std::size_t side = 0;
+    double u = 0;
+    double off = 0;  // in scales, from the pivot or from the end of a half-line
   };
-  void add(double low, double high, int depth);
-  [[nodiscard]] double direct(double w) const;  // log f of the standard law at x = sinh(w)
-  [[nodiscard]] double value(const Panel& panel, double w) const;  // log f
-  [[nodiscard]] const Panel* at(double w) const;                   // the one that w is in
-  [[nodiscard]] const Panel* find(double w) const;                 // if it is good
+  [[nodiscard]] Spot spot(double x) const;
 
   Stable law_;
-  Stable standard_;                                  // scale 1, location 0, S0
   double location_ = 0, scale_ = 1, log_scale_ = 0;  // in S0
   double tolerance_;
-  std::vector<Panel> panels_;
-  std::vector<unsigned> first_;  // by equal parts of the range: the panel that holds its beginning
+  std::shared_ptr<const Sides> sides_;
 };
 
 }  // namespace medgrad

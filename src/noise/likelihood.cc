@@ -205,7 +205,8 @@ double mode_of(std::vector<double> x) {
 }
 
 // Where a law of small alpha could have its peak: where the numbers are closest together, and, if
-// it is an end, at the first of them.
+// it is an end, as far before the first of them as the first of so many numbers is likely to be.
+// (At that number itself the density would be 0.)
 std::vector<Shape> peaked_starts(std::span<const double> z, const Shape& start) {
   constexpr double kBeta = 0.9;
   Shape in_s1 = in_form(start, StableForm::S1);
@@ -214,7 +215,11 @@ std::vector<Shape> peaked_starts(std::span<const double> z, const Shape& start) 
   starts.push_back(in_s1);
   if (std::fabs(start.beta) > kBeta) {
     const auto [first, last] = std::minmax_element(z.begin(), z.end());
-    in_s1.location = start.beta > 0 ? *first : *last;
+    const double alpha = std::max(start.alpha, kLowestAlpha), scale = std::exp(start.log_scale);
+    const Stable half_line({alpha, 1, scale, 0, StableForm::S1});
+    const double before = half_line.quantile(0.5 / static_cast<double>(z.size()));
+    in_s1.beta = start.beta > 0 ? 1 : -1;
+    in_s1.location = start.beta > 0 ? *first - before : *last + before;
     starts.push_back(in_s1);
   }
   return starts;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kFewestExcesses = 25;
 constexpr double kFirstOfBoth = 0.6, kFirstOfOne = 0.45, kNext = 0.75;  // of n; of the k before
-constexpr double kRejects = 0.1;
+constexpr double kRejects = 0.1, kRulesOut = 0.01;
 constexpr double kFarShare = 0.05, kFarthestShare = 0.02;
 
 // The values in decreasing order, as far down as any threshold reaches.
@@ -152,6 +152,8 @@ Peaks peaks_grouped(std::span<const double> sample, std::size_t group, const Pea
     if (options.k != 0 || peaks.pareto.p_value >= kRejects) break;
     const auto next = static_cast<std::size_t>(kNext * static_cast<double>(peaks.k));
     if (next < kFewestExcesses) break;
+    if (peaks.pareto.p_value >= kRulesOut)
+      peaks.doubted.push_back({peaks.pareto.xi, peaks.pareto.xi_interval});
     peaks.k = next;
   }
   peaks.threshold = o.y[peaks.k];
