@@ -21,7 +21,7 @@
 // spreads of the median, or "unclear": no estimator is both robust and unbiased there. Symmetric
 // data get the median where its mean squared error is below 0.93 of the mean's, else Huber's (which
 // needs a scale, mu) where that is below 0.94 of it, or not above the mean's and the kurtosis is
-// above that of normal data at 97.7 %: of few numbers the variance alone shows a heavy tail too
+// above that of normal data at 95.5 %: of few numbers the variance alone shows a heavy tail too
 // late.
 #pragma once
 
@@ -88,7 +88,7 @@ struct TailVerdict {
   Advice advice = Advice::unclear;
   // The tail index with its 95 % interval: alpha of the stable law where one fits and the variance
   // is infinite, 1/xi of the heavier tail elsewhere (of rows, of their norms); the interval has
-  // both where neither is ruled out, and the farthest numbers' where they leave the answer open. An
+  // both where neither is ruled out (each at 85 % below 1, where they are alike), and the farthest numbers' where they leave the answer open. An
   // index below 2 is claimed where the variance is infinite and nowhere else: NaN where it would
   // be, for fewer than 60 numbers, and where entries are infinite.
   double index = 0;

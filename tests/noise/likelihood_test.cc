@@ -13,6 +13,7 @@
 #include "medgrad/stable_score.h"
 #include "medgrad/stable_table.h"
 #include "noise/laws.h"
+#include "noise/standardised.h"
 
 namespace medgrad {
 namespace {
@@ -91,6 +92,22 @@ TEST(Likelihood, SmallAlpha) {
     EXPECT_NEAR(fit.parameters.beta, beta, 4 * std::max(fit.errors.beta, 2e-3)) << alpha;
     EXPECT_TRUE(fit.beta.contains(fit.parameters.beta));
     EXPECT_TRUE(std::isfinite(fit.location.low) && fit.location.low < fit.location.high);
+  }
+}
+
+// The end of a half-line lies closer before the first of 10,000 numbers than 1e-6 of their spread;
+// at that number itself the likelihood is 0. The ascent starts where the end is likely to be.
+TEST(Likelihood, EndsOfHalfLinesAreFoundSoon) {
+  for (const double beta : {1.0, -1.0}) {
+    std::vector<double> x(10000);
+    Stable({0.21, beta, 2, 7}).sample(x, 11, 0);
+    const noise::Standardised s = noise::standardise(x);
+    const noise::LikelihoodFit fit = noise::likeliest(s.z);
+    EXPECT_LT(fit.rounds, 30) << beta;
+    EXPECT_FALSE(fit.stalled) << beta;
+    EXPECT_EQ(fit.law.beta, 1) << beta;  // the longer tail is on the right
+    EXPECT_LT(fit.law.location, *std::min_element(s.z.begin(), s.z.end())) << beta;
+    EXPECT_NEAR(fit.law.alpha, 0.21, 4 * 0.8 * 0.21 / 100) << beta;
   }
 }
 

@@ -64,7 +64,7 @@ TEST(StableTable, LogarithmsOfLightTails) {
     const StableParameters p{alpha, 1, 1, 0, alpha < 1 ? StableForm::S1 : StableForm::S0};
     const Stable law(p);
     const StableTable table(p);
-    EXPECT_LT(table.uncovered(), 0.001) << alpha;
+    EXPECT_LT(table.uncovered(), 0.002) << alpha;
     int below = 0;
     for (double d = 1e3; d > 1e-140; d *= 0.9) {
       const double x = alpha < 1 ? d : -100 * d;
@@ -78,7 +78,7 @@ TEST(StableTable, LogarithmsOfLightTails) {
       // The derivative is that of the logarithm.
       const double h = 1e-6 * x;
       const double slope = (table.log_pdf(x + h) - table.log_pdf(x - h)) / (2 * h);
-      if (exact < -1e4 && exact > -1e300) {
+      if (exact < -1e4 && exact > -1e150) {
         EXPECT_NEAR(table.derivatives(x).first / slope, 1, 1e-3) << alpha << ' ' << x;
       }
     }
