@@ -81,7 +81,7 @@ void stable_functions(double alpha, double beta, std::size_t n, int rounds);
 void stable_fit(double alpha, double beta, std::size_t n, int rounds);
 
 // Milliseconds to build a table of its density to 1e-10, and nanoseconds per point of n points
-// between -20 and 20 and of n between 500 and 2e8 scales.
+// between -20 and 20 and of n between 500 and 2e8 scales, and of the logarithm there.
 void stable_table(double alpha, double beta, std::size_t n, int rounds);
 
 // How often the verdict on tails is right, for 16 laws and three sizes of samples: a table in

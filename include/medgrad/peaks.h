@@ -20,8 +20,9 @@
 // The threshold: of k = 0.6 n for |x|, 0.45 n for one tail, and 3/4, 9/16, … of that (at most
 // 10,000, at least 25) the largest for which the test of Anderson and Darling does not reject the
 // generalised Pareto law at 10 % (Choulakian and Stephens, Technometrics 43, 2001); the smallest
-// where it rejects them all. One true law in ten is rejected at 10 %, and where that happens the fit
-// to fewer numbers is an unusual one, too: fits that are not rejected at 1 % are kept (`doubted`).
+// where it rejects them all. One true law in ten is rejected at 10 %, and where that happens the
+// fit to fewer numbers is an unusual one, too: fits that are not rejected at 1 % are kept
+// (`doubted`).
 #pragma once
 
 #include <cstddef>

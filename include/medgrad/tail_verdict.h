@@ -88,9 +88,10 @@ struct TailVerdict {
   Advice advice = Advice::unclear;
   // The tail index with its 95 % interval: alpha of the stable law where one fits and the variance
   // is infinite, 1/xi of the heavier tail elsewhere (of rows, of their norms); the interval has
-  // both where neither is ruled out (each at 85 % below 1, where they are alike), and the farthest numbers' where they leave the answer open. An
-  // index below 2 is claimed where the variance is infinite and nowhere else: NaN where it would
-  // be, for fewer than 60 numbers, and where entries are infinite.
+  // both where neither is ruled out (each at 85 % below 1, where they are alike), and the farthest
+  // numbers' where they leave the answer open. An index below 2 is claimed where the variance is
+  // infinite and nowhere else: NaN where it would be, for fewer than 60 numbers, and where entries
+  // are infinite.
   double index = 0;
   Interval index_interval;
 
