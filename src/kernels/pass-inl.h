@@ -72,25 +72,23 @@ class Pass {
  private:
   static constexpr bool kMoves = Op::Scalar::kMoves;
   static constexpr size_t kN = hn::MaxLanes(Tag<T>());
-  // Blocks whose range is looked at together: 4 lines of each vector, as more that are asked for at
-  // once have to wait for each other; 2 of doubles where a pass measures and writes, which takes a
-  // fifth longer by 4 in ordinary pages.
-  static constexpr size_t kGroup = sizeof(T) == 4 ? 4 : kMeasures && kWrites ? 1 : 2;
+  // Blocks whose range is looked at together: where a pass writes, 2 lines of each vector, so that
+  // what it has read stays in registers until it is written, and as more lines that are asked for
+  // at once have to wait for each other; where it only measures 8, as every look waits for sums.
+  static constexpr size_t kGroup = (kWrites ? 128 : 512) / (kLanes * sizeof(T));
   using V = hn::Vec<Tag<T>>;
 
-  // What is asked for ahead of its turn: of floats each block 8 KiB before, of doubles a group of
-  // blocks 2 KiB before. Floats of ordinary pages gain a sixth by the former, doubles of large
-  // pages lose a tenth. Where a pass measures and writes, a block takes some 60 instructions, too
-  // many for the processor to look past enough of them by itself; where it does one of the two,
-  // asking takes longer than it saves.
-  static constexpr bool kAsksBlocks = sizeof(T) == 4;
+  // What is asked for 3 KiB ahead of its turn. Nearer, lines come too late; at 8 KiB floats in
+  // large pages lose a tenth. A pass that only reads is no faster for asking, nor is one over
+  // doubles in large pages that only writes, which has few enough instructions for the processor to
+  // look past.
+  static constexpr bool kAsks = kWrites && (kMeasures || sizeof(T) == 4);
   template <class E>
   static HWY_INLINE void AskAhead(const E* p) {
-    constexpr size_t kAhead = (kAsksBlocks ? 8192 : 2048) / sizeof(E), kLine = 64 / sizeof(E);
-    if constexpr (kMeasures && kWrites) {
-      HWY_UNROLL(8)
-      for (size_t i = 0; i < (kAsksBlocks ? 1 : kGroup) * kLanes; i += kLine)
-        hwy::Prefetch(p + kAhead + i);
+    constexpr size_t kAhead = 3072 / sizeof(E), kLine = 64 / sizeof(E);
+    if constexpr (kAsks) {
+      HWY_UNROLL(2)
+      for (size_t i = 0; i < kLanes; i += kLine) hwy::Prefetch(p + kAhead + i);
     }
   }
 
@@ -141,26 +139,26 @@ class Pass {
     T* const w = run.w;
     const T* const g = run.g;
     // Of a w that is not there no component is asked for.
-    const auto w_at = [w](size_t i) HWY_ATTR {
-      return kShape == Shape::alone || (kShape == Shape::any && w == nullptr) ? nullptr : w + i;
-    };
+    const bool has_w = kShape == Shape::with_w || (kShape == Shape::any && w != nullptr);
+    const auto w_at = [=](size_t i) HWY_ATTR { return has_w ? w + i : nullptr; };
+    // Copies, as for all that the compiler knows the vectors' stores may change the originals.
+    const size_t n = run.n;
+    const std::uint32_t place = run.place;
+    const bool in_range = mode_.in_range;
     Sums sums;
     Resume(sums);
     size_t at = 0;
-    for (; at + kMany <= run.n; at += kMany) {
-      if constexpr (!kAsksBlocks) {
-        AskAhead(m + at);
-        AskAhead(g + at);
-        if (w_at(at) != nullptr) AskAhead(w + at);
-      }
+    for (; n - at >= kMany; at += kMany) {
       const LaneSquares before = sums.squares;
       if constexpr (kMeasures) {
-        for (size_t i = at; i < at + kMany; i += kLanes)
+        HWY_UNROLL(8)
+        for (size_t k = 0; k < kGroup; ++k) {
+          const size_t i = at + k * kLanes;
           Square<kShape>(constants, m + i, g + i, w_at(i), sums);
+        }
       }
       // What has been added up says nearly always that all is in range, without a look at each.
-      const bool fine = mode_.in_range ||
-                        (kMeasures && sums.squares.TellInRange(Tag<T>(), before)) ||
+      const bool fine = in_range || (kMeasures && sums.squares.TellInRange(Tag<T>(), before)) ||
                         InRange<kShape, kGroup>(constants, m + at, g + at, w_at(at));
       if (HWY_UNLIKELY(!fine)) {
         sums.squares = before;
@@ -170,13 +168,14 @@ class Pass {
         continue;
       }
       if constexpr (kWrites) {
-        for (size_t i = at; i < at + kMany; i += kLanes) {
-          if constexpr (kAsksBlocks) {
-            AskAhead(m + i);
-            AskAhead(g + i);
-            if (w_at(i) != nullptr) AskAhead(w + i);
-          }
-          Update<kShape>(op, constants, m + i, g + i, w_at(i), PlaceOf(run, i), sums);
+        HWY_UNROLL(8)
+        for (size_t k = 0; k < kGroup; ++k) {
+          const size_t i = at + k * kLanes;
+          AskAhead(m + i);
+          AskAhead(g + i);
+          if (has_w) AskAhead(w + i);
+          Update<kShape>(op, constants, m + i, g + i, w_at(i),
+                         place + static_cast<std::uint32_t>(i), sums);
         }
       }
     }
@@ -205,10 +204,6 @@ class Pass {
         Slow(block);
       }
     }
-  }
-
-  static std::uint32_t PlaceOf(const Run<T, M>& run, size_t i) {
-    return run.place + static_cast<std::uint32_t>(i);
   }
 
   // m of a vector, and what stands for its g.
