@@ -33,16 +33,15 @@ def make_npy(path, size, columns=10_000):
 
 # Started by a small Python of its own: a process counts the memory of the one that started it as its own.
 RUNNER = """
-import json, resource, subprocess, sys, time
-start = time.perf_counter()
+import json, resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
-wall, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([wall, used.ru_utime + used.ru_stime, 1024 * used.ru_maxrss]))
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([used.ru_utime + used.ru_stime, 1024 * used.ru_maxrss]))
 """
 
 
 def timed(*command):
-    """Seconds on the wall, seconds of processor, and the peak of memory in bytes."""
+    """Seconds of processor, which others on the machine hardly change, and the peak of memory in bytes."""
     done = subprocess.run([sys.executable, "-S", "-c", RUNNER, *map(str, command)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))} failed: {done.stderr.strip()}")
@@ -50,20 +49,20 @@ def timed(*command):
 
 
 def read_through(path, buffer=bytearray(1 << 20)):
-    """Seconds for reading a file from the disk cache into one buffer of a mebibyte."""
-    start = time.perf_counter()
+    """Seconds of processor for reading a file from the disk cache into one buffer of a mebibyte."""
+    start = time.process_time()
     with open(path, "rb", buffering=0) as file:
         while file.readinto(buffer):
             pass
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def loadtxt_speed(folder):
     """Bytes per second of numpy's reader."""
     size = make_csv(folder / "small.csv", 20_000_000)
-    start = time.perf_counter()
+    start = time.process_time()
     np.loadtxt(folder / "small.csv", delimiter=",")
-    return size / (time.perf_counter() - start)
+    return size / (time.process_time() - start)
 
 
 def files(command, folder, size, rounds):
@@ -73,7 +72,7 @@ def files(command, folder, size, rounds):
     loadtxt = loadtxt_speed(folder)
     for what in ("estimate vclip", "aggregate mean"):
         runs = [timed(command, *what.split(), "--threads", 1, "--quiet", csv) for _ in range(rounds)]
-        cpu, memory = min(r[1] for r in runs), max(r[2] for r in runs)
+        cpu, memory = min(r[0] for r in runs), max(r[1] for r in runs)
         row = {"what": f"{what}, {csv_size / 1e9:.2g} GB of CSV", "ours": f"{csv_size / cpu / 1e6:.0f} MB/s",
                "operation": f"{what}, CSV", "axis": "bytes of the file", "size": size, "seconds": cpu, "bytes": memory}
         yield {**row, "peer": f"{CSV_AIM / 1e6:.0f} MB/s (limit)", "ratio": csv_size / cpu / CSV_AIM, "target": 1}
@@ -82,10 +81,10 @@ def files(command, folder, size, rounds):
     for what in ("estimate vclip", "aggregate mean"):
         ours, reads, ratios, memory = [], [], [], 0
         for _ in range(max(3, rounds)):
-            wall, _, peak = timed(command, *what.split(), "--threads", 1, "--quiet", npy)
-            ours.append(wall)
+            own, peak = timed(command, *what.split(), "--threads", 1, "--quiet", npy)
+            ours.append(own)
             reads.append(read_through(npy))
-            ratios.append(reads[-1] / wall)
+            ratios.append(reads[-1] / own)
             memory = max(memory, peak)
         yield {"what": f"{what}, {npy_size / 1e9:.2g} GB of NPY", "ours": f"{npy_size / np.median(ours) / 1e9:.2f} GB/s",
                "peer": f"{npy_size / np.median(reads) / 1e9:.2f} GB/s (reading)", "ratio": float(np.median(ratios)), "target": 1,

@@ -1,5 +1,7 @@
 """What all sections of the benchmark share: running programs, and ratios from turns."""
 import json
+import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -18,6 +20,16 @@ def seconds(function, *arguments):
     start = time.perf_counter()
     result = function(*arguments)
     return time.perf_counter() - start, result
+
+
+def others_seconds():
+    """What all other programs of the machine have had of its processors so far, in seconds (0 where the system does not tell)."""
+    try:
+        ticks = list(map(int, pathlib.Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0].split()[1:9]))
+    except OSError:
+        return 0
+    idle = ticks[3] + ticks[4]
+    return (sum(ticks) - idle) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
 
 
 def ratio_of_turns(ours, theirs):

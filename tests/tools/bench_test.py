@@ -4,6 +4,7 @@ Run by CTest as: bench_test.py BENCH BUILD, the folders.
 """
 
 import importlib.util
+import itertools
 import json
 import pathlib
 import shutil
@@ -68,14 +69,12 @@ class Ratios(unittest.TestCase):
         self.run_module = load("run")
         self.floors = {"margin": 0.1, "ratios": {"a step / bare loop": 0.9}}
 
-    def check(self, first, *later):
+    def check(self, *measured, others=lambda: 0):
         """The verdict on a section whose row has these ratios, one for every time it is measured."""
-        ratios = iter(later)
-
-        def row(ratio):
-            return {"what": "a step", "peer": "20 GB/s (bare loop)", "ratio": ratio, "section": "online"}
-
-        return self.run_module.check([row(first)], {"online": lambda: [row(next(ratios))]}, self.floors)
+        ratios = iter(measured)
+        self.run_module.others_seconds = others
+        known = {"online": lambda: [{"what": "a step", "peer": "20 GB/s (bare loop)", "ratio": next(ratios)}]}
+        return self.run_module.check(self.run_module.rows_of("online", known), known, self.floors)
 
     def test_slower_every_time(self):
         self.assertEqual(self.check(0.7, 0.72, 0.71), 1)
@@ -86,6 +85,13 @@ class Ratios(unittest.TestCase):
     def test_a_busy_moment(self):
         self.assertEqual(self.check(0.5, 0.6, 0.91), 0)
 
+    def test_beside_others_nothing_is_said(self):
+        self.assertEqual(self.check(0.5, 0.6, 0.7, others=itertools.count().__next__), 0)
+
+    def test_slower_while_others_pause(self):
+        had = iter([0, 1, 1, 1, 1, 2])  # they are busy in the first and in the last of three times
+        self.assertEqual(self.check(0.7, 0.72, 0.71, others=had.__next__), 1)
+
     def test_versions_of_peers_do_not_matter(self):
         row = {"what": "stable pdf", "peer": "463 us (scipy 1.10.1)"}
         self.assertEqual(self.run_module.key_of(row), "stable pdf / scipy")
@@ -95,7 +101,7 @@ class Ratios(unittest.TestCase):
         self.assertEqual(self.check(0.91), 1)
 
     def test_a_peer_that_could_not_be_had_is_no_failure(self):
-        missing = {**load("measure").could_not_be_had("rules", "byzfl"), "section": "growth"}
+        missing = {**load("measure").could_not_be_had("rules", "byzfl"), "section": "growth", "busy": False}
         self.assertEqual(self.run_module.check([missing], {}, self.floors), 0)
 
     def test_every_row_of_the_quick_benchmark_has_a_floor(self):

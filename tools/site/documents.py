@@ -49,7 +49,8 @@ class Document:
             elif token.type == "html_block":
                 token.content = self.pictures(token.content)
         body = self.reader.renderer.render(tokens, self.reader.options, {})
-        body = body.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace("</table>", "</table></div>")
+        body = re.sub(r"<table>(?=\s*<thead>\s*<tr>\s*<th>what</th>\s*<th>ours</th>)", '<table class="ratios">', body)  # bench/table.py
+        body = re.sub(r"<table( class=\"ratios\")?>", r'<div class="scroll" tabindex="0"><table\1>', body).replace("</table>", "</table></div>")
         anchor = r'\1\3 <a class="anchor" href="#\2" aria-label="Link to this section">#</a>\4'
         return re.sub(r'(<h[23] id="([^"]+)">)(.*?)(</h[23]>)', anchor, body)
 
