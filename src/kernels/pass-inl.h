@@ -72,20 +72,21 @@ class Pass {
  private:
   static constexpr bool kMoves = Op::Scalar::kMoves;
   static constexpr size_t kN = hn::MaxLanes(Tag<T>());
-  // Blocks whose range is looked at together: where a pass writes, 2 lines of each vector, so that
+  // Blocks whose range is looked at together: where a pass writes, 2 lines of m, so that
   // what it has read stays in registers until it is written, and as more lines that are asked for
   // at once have to wait for each other; where it only measures 8, as every look waits for sums.
-  static constexpr size_t kGroup = (kWrites ? 128 : 512) / (kLanes * sizeof(T));
+  static constexpr size_t kGroup =
+      kWrites ? 128 / (kLanes * sizeof(M)) : 512 / (kLanes * sizeof(T));
   using V = hn::Vec<Tag<T>>;
 
-  // What is asked for 3 KiB ahead of its turn. Nearer, lines come too late; at 8 KiB floats in
+  // What is asked for 3 KiB of m ahead of its turn. Nearer, lines come too late; at 8 KiB floats in
   // large pages lose a tenth. A pass that only reads is no faster for asking, nor is one over
   // doubles in large pages that only writes, which has few enough instructions for the processor to
   // look past.
   static constexpr bool kAsks = kWrites && (kMeasures || sizeof(T) == 4);
   template <class E>
   static HWY_INLINE void AskAhead(const E* p) {
-    constexpr size_t kAhead = 3072 / sizeof(E), kLine = 64 / sizeof(E);
+    constexpr size_t kAhead = 3072 / sizeof(M), kLine = 64 / sizeof(E);
     if constexpr (kAsks) {
       HWY_UNROLL(2)
       for (size_t i = 0; i < kLanes; i += kLine) hwy::Prefetch(p + kAhead + i);
