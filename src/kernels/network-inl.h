@@ -60,8 +60,12 @@ HWY_INLINE void VisitVectors(D d, const hn::TFromD<D>* const* rows, std::size_t 
     }
     count = lanes;
   }
-  for (std::size_t j = 0; j < count; j = j == 0 && lead > 0 ? lead : j + lanes)
-    visit(local, std::min(j, count - lanes));
+  const std::size_t last = count - lanes;
+  for (std::size_t j = 0, next = lead > 0 ? lead : lanes;;
+       j = std::min(next, last), next += lanes) {
+    visit(local, j);
+    if (j == last) break;
+  }
 }
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128

@@ -8,6 +8,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/select.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/double-inl.h"
@@ -17,23 +18,11 @@ HWY_BEFORE_NAMESPACE();
 namespace medgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Copies a line of every row, the columns from j on; beyond `count` there are zeros.
+// From one tile to the next: an odd number of lines, so that those of a row go to different places
+// of the cache.
 template <class T>
-HWY_INLINE void FillTile(const T* const* rows, std::size_t n, std::size_t j, std::size_t count,
-                         T* HWY_RESTRICT tile) {
-  const Tag<T> d;
-  const std::size_t N = hn::Lanes(d);
-  if (j + Line<T>() <= count) {
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t part = 0; part < Line<T>(); part += N)
-        hn::StoreU(hn::LoadU(d, rows[i] + j + part), d, tile + i * Line<T>() + part);
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    T* const line = tile + i * Line<T>();
-    std::fill(std::copy_n(rows[i] + j, count - j, line), line + Line<T>(), T{0});
-  }
+constexpr std::size_t TileStride(std::size_t n) {
+  return (n | 1) * Line<T>();
 }
 template <class T>
 T* Aligned(T* x) {
@@ -41,28 +30,76 @@ T* Aligned(T* x) {
   return over == 0 ? x : x + (64 - over) / sizeof(T);
 }
 
+// Copies `count` columns of every row, the ones from j on, as one tile after the other; beyond the
+// last column there are zeros. False if an entry is not finite: x * 0 is NaN then, and stays in a
+// sum.
 template <class T>
-void Select(const T* const* rows, std::size_t n, std::size_t count, std::size_t rank, T* low,
+HWY_INLINE bool FillTiles(const T* const* rows, std::size_t n, std::size_t j, std::size_t count,
+                          T* HWY_RESTRICT tiles) {
+  const Tag<T> d;
+  const std::size_t N = hn::Lanes(d), stride = TileStride<T>(n);
+  const std::size_t lines = count / Line<T>(), rest = count % Line<T>();
+  const auto zero = hn::Zero(d);
+  auto even = zero, odd = zero;
+  for (std::size_t i = 0; i < n; ++i) {
+    const T* HWY_RESTRICT x = rows[i] + j;
+    T* HWY_RESTRICT to = tiles + i * Line<T>();
+    for (std::size_t line = 0; line < lines; ++line, x += Line<T>(), to += stride) {
+      // The same row's part of the next columns: many rows in turn are more than hardware follows.
+      hwy::Prefetch(x + count);
+      for (std::size_t part = 0; part < Line<T>(); part += N) {
+        const auto v = hn::LoadU(d, x + part);
+        hn::StoreU(v, d, to + part);
+        auto& alarm = line % 2 == 0 ? even : odd;
+        alarm = hn::Add(alarm, hn::Mul(v, zero));
+      }
+    }
+    if (rest == 0) continue;
+    std::fill(std::copy_n(x, rest, to), to + Line<T>(), T{0});
+    for (std::size_t part = 0; part < Line<T>(); part += N)
+      even = hn::Add(even, hn::Mul(hn::LoadU(d, to + part), zero));
+  }
+  return hn::AllTrue(d, hn::Eq(hn::Add(even, odd), zero));
+}
+
+// Calls visit(tile, j, width) for the tiles of all columns, j being the first of `width` in it.
+// False if an entry is not finite, or visit() says so.
+template <class T, class Visit>
+HWY_INLINE bool VisitTiles(const T* const* rows, std::size_t n, std::size_t count, T* tiles,
+                           const Visit& visit) {
+  const std::size_t step = tile_columns(n);
+  for (std::size_t begin = 0; begin < count; begin += step) {
+    const std::size_t columns = std::min(step, count - begin);
+    if (!FillTiles(rows, n, begin, columns, tiles)) return false;
+    const T* tile = tiles;
+    for (std::size_t j = 0; j < columns; j += Line<T>(), tile += TileStride<T>(n))
+      if (!visit(tile, begin + j, std::min(Line<T>(), columns - j))) return false;
+  }
+  return true;
+}
+
+template <class T>
+bool Select(const T* const* rows, std::size_t n, std::size_t count, std::size_t rank, T* low,
             T* high, T* room) {
   const Tag<T> d;
-  T* const tile = Aligned(room);
   T of_k[Line<T>()], next[Line<T>()];
   const auto k = hn::Set(d, static_cast<T>(rank));
-  for (std::size_t j = 0; j < count; j += Line<T>()) {
-    FillTile(rows, n, j, count, tile);
-    for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d)) {
-      hn::Vec<decltype(d)> sample[kSample];
-      TakeSample(d, tile + part, n, sample);
-      const auto value = SelectLanes<false>(d, tile + part, n, k, sample);
-      hn::StoreU(hn::Add(value, hn::Zero(d)), d, of_k + part);  // -0 becomes +0
-      if (high == nullptr) continue;
-      const auto above = NextRank(d, tile + part, n, value, k);
-      hn::StoreU(hn::Add(above, hn::Zero(d)), d, next + part);
-    }
-    const std::size_t width = std::min(Line<T>(), count - j);
-    std::copy_n(of_k, width, low + j);
-    if (high != nullptr) std::copy_n(next, width, high + j);
-  }
+  return VisitTiles(
+      rows, n, count, Aligned(room),
+      [&](const T* tile, std::size_t j, std::size_t width) HWY_ATTR __attribute__((always_inline)) {
+        for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d)) {
+          hn::Vec<decltype(d)> sample[kSample];
+          TakeSample(d, tile + part, n, sample);
+          const auto value = SelectLanes<false>(d, tile + part, n, k, sample);
+          hn::StoreU(hn::Add(value, hn::Zero(d)), d, of_k + part);  // -0 becomes +0
+          if (high == nullptr) continue;
+          const auto above = NextRank(d, tile + part, n, value, k);
+          hn::StoreU(hn::Add(above, hn::Zero(d)), d, next + part);
+        }
+        std::copy_n(of_k, width, low + j);
+        if (high != nullptr) std::copy_n(next, width, high + j);
+        return true;
+      });
 }
 
 // The mean of the entries of rank f + 1 … n - f of a vector of columns, which are from `first` to
@@ -98,22 +135,22 @@ template <class T>
 bool Trimmed(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out,
              T* room) {
   const Tag<T> d;
-  T* const tile = Aligned(room);
   T mean[Line<T>()];
   const Divisor<T> kept(static_cast<double>(n - 2 * f));
   const auto from = hn::Set(d, static_cast<T>(f + 1)), to = hn::Set(d, static_cast<T>(n - f));
-  for (std::size_t j = 0; j < count; j += Line<T>()) {
-    FillTile(rows, n, j, count, tile);
-    for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d)) {
-      hn::Vec<decltype(d)> sample[kSample];
-      TakeSample(d, tile + part, n, sample);
-      auto first = from, last = to;
-      SelectTwo(d, tile + part, n, from, to, sample, first, last);
-      if (!TrimmedMeans(d, tile + part, n, f, first, last, kept, mean + part)) return false;
-    }
-    std::copy_n(mean, std::min(Line<T>(), count - j), out + j);
-  }
-  return true;
+  return VisitTiles(
+      rows, n, count, Aligned(room),
+      [&](const T* tile, std::size_t j, std::size_t width) HWY_ATTR __attribute__((always_inline)) {
+        for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d)) {
+          hn::Vec<decltype(d)> sample[kSample];
+          TakeSample(d, tile + part, n, sample);
+          auto first = from, last = to;
+          SelectTwo(d, tile + part, n, from, to, sample, first, last);
+          if (!TrimmedMeans(d, tile + part, n, f, first, last, kept, mean + part)) return false;
+        }
+        std::copy_n(mean, width, out + j);
+        return true;
+      });
 }
 
 // The mean of the n - f entries of a vector of columns that are nearest to the median. `distances`
@@ -151,30 +188,30 @@ HWY_INLINE void NearMeans(D d, const T* HWY_RESTRICT x, std::size_t n, std::size
 }
 
 template <class T>
-void Near(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out, T* odd,
+bool Near(const T* const* rows, std::size_t n, std::size_t count, std::size_t f, T* out, T* odd,
           T* room) {
   const Tag<T> d;
-  T* const tile = Aligned(room);
-  T* const distances = Aligned(room + select_room<T>(n));
+  T* const distances = Aligned(room);
   const Divisor<T> kept(static_cast<double>(n - f));
   T mean[Line<T>()], odd_ones[Line<T>()];
-  for (std::size_t j = 0; j < count; j += Line<T>()) {
-    FillTile(rows, n, j, count, tile);
-    for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d))
-      NearMeans(d, tile + part, n, f, kept, distances + part, mean + part, odd_ones + part);
-    const std::size_t width = std::min(Line<T>(), count - j);
-    std::copy_n(mean, width, out + j);
-    std::copy_n(odd_ones, width, odd + j);
-  }
+  return VisitTiles(
+      rows, n, count, distances + n * Line<T>(),
+      [&](const T* tile, std::size_t j, std::size_t width) HWY_ATTR __attribute__((always_inline)) {
+        for (std::size_t part = 0; part < Line<T>(); part += hn::Lanes(d))
+          NearMeans(d, tile + part, n, f, kept, distances + part, mean + part, odd_ones + part);
+        std::copy_n(mean, width, out + j);
+        std::copy_n(odd_ones, width, odd + j);
+        return true;
+      });
 }
 
-void SelectF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t k,
+bool SelectF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t k,
                float* low, float* high, float* tile) {
-  Select(rows, n, count, k, low, high, tile);
+  return Select(rows, n, count, k, low, high, tile);
 }
-void SelectF64(const double* const* rows, std::size_t n, std::size_t count, std::size_t k,
+bool SelectF64(const double* const* rows, std::size_t n, std::size_t count, std::size_t k,
                double* low, double* high, double* tile) {
-  Select(rows, n, count, k, low, high, tile);
+  return Select(rows, n, count, k, low, high, tile);
 }
 bool TrimmedF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
                 float* out, float* tile) {
@@ -185,13 +222,13 @@ bool TrimmedF64(const double* const* rows, std::size_t n, std::size_t count, std
   return Trimmed(rows, n, count, f, out, tile);
 }
 
-void NearF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t f, float* out,
+bool NearF32(const float* const* rows, std::size_t n, std::size_t count, std::size_t f, float* out,
              float* odd, float* tile) {
-  Near(rows, n, count, f, out, odd, tile);
+  return Near(rows, n, count, f, out, odd, tile);
 }
-void NearF64(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
+bool NearF64(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
              double* out, double* odd, double* tile) {
-  Near(rows, n, count, f, out, odd, tile);
+  return Near(rows, n, count, f, out, odd, tile);
 }
 
 }  // namespace medgrad::kernels::HWY_NAMESPACE
@@ -207,16 +244,16 @@ HWY_EXPORT(NearF32);
 HWY_EXPORT(NearF64);
 
 template <>
-void select_columns(const float* const* rows, std::size_t n, std::size_t count, std::size_t k,
+bool select_columns(const float* const* rows, std::size_t n, std::size_t count, std::size_t k,
                     float* low, float* high, float* tile) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(SelectF32)(rows, n, count, k, low, high, tile);
+  return HWY_DYNAMIC_DISPATCH(SelectF32)(rows, n, count, k, low, high, tile);
 }
 template <>
-void select_columns(const double* const* rows, std::size_t n, std::size_t count, std::size_t k,
+bool select_columns(const double* const* rows, std::size_t n, std::size_t count, std::size_t k,
                     double* low, double* high, double* tile) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(SelectF64)(rows, n, count, k, low, high, tile);
+  return HWY_DYNAMIC_DISPATCH(SelectF64)(rows, n, count, k, low, high, tile);
 }
 template <>
 bool trimmed_columns(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
@@ -231,16 +268,16 @@ bool trimmed_columns(const double* const* rows, std::size_t n, std::size_t count
   return HWY_DYNAMIC_DISPATCH(TrimmedF64)(rows, n, count, f, out, tile);
 }
 template <>
-void near_columns(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
+bool near_columns(const float* const* rows, std::size_t n, std::size_t count, std::size_t f,
                   float* out, float* odd, float* tile) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(NearF32)(rows, n, count, f, out, odd, tile);
+  return HWY_DYNAMIC_DISPATCH(NearF32)(rows, n, count, f, out, odd, tile);
 }
 template <>
-void near_columns(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
+bool near_columns(const double* const* rows, std::size_t n, std::size_t count, std::size_t f,
                   double* out, double* odd, double* tile) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(NearF64)(rows, n, count, f, out, odd, tile);
+  return HWY_DYNAMIC_DISPATCH(NearF64)(rows, n, count, f, out, odd, tile);
 }
 
 }  // namespace medgrad::kernels

@@ -75,10 +75,10 @@ TYPED_TEST(Select, CountingFindsEveryRank) {
       for (const std::size_t n : {1u, 2u, 3u, 16u, 17u, 65u, 131u}) {
         const std::size_t length = 37;
         this->fill(n, length, kind);
-        std::vector<T> tile(select_room<T>(n)), low(length), high(length);
+        std::vector<T> tile(select_room<T>(n, length)), low(length), high(length);
         for (std::size_t k = 1; k <= n; k += 1 + n / 9) {
-          select_columns<T>(this->rows_.data(), n, length, k, low.data(),
-                            k < n ? high.data() : nullptr, tile.data());
+          ASSERT_TRUE(select_columns<T>(this->rows_.data(), n, length, k, low.data(),
+                                        k < n ? high.data() : nullptr, tile.data()));
           for (std::size_t j = 0; j < length; ++j) {
             const auto column = this->sorted_column(j);
             ASSERT_EQ(low[j], column[k - 1]) << n << " " << k << " " << j;
@@ -152,7 +152,7 @@ TYPED_TEST(Select, TrimmedMeans) {
       for (const std::size_t n : {4u, 5u, 8u, 12u, 16u, 40u, 64u, 65u, 131u}) {
         const std::size_t length = 21;
         this->fill(n, length, this->kinds()[kind]);
-        std::vector<T> tile(select_room<T>(n)), out(length), sorted(length);
+        std::vector<T> tile(select_room<T>(n, length)), out(length), sorted(length);
         for (const std::size_t f : {std::size_t{0}, std::size_t{1}, n / 4, (n - 1) / 2}) {
           ASSERT_TRUE(
               trimmed_columns<T>(this->rows_.data(), n, length, f, out.data(), tile.data()));
@@ -192,7 +192,7 @@ TYPED_TEST(Select, NearMeans) {
       for (const std::size_t n : {3u, 4u, 5u, 8u, 11u, 12u, 16u, 40u, 64u, 65u, 132u}) {
         const std::size_t length = 21;
         this->fill(n, length, this->kinds()[kind]);
-        std::vector<T> tile(2 * select_room<T>(n)), out(length), odd(length);
+        std::vector<T> tile(near_room<T>(n, length)), out(length), odd(length);
         for (const std::size_t f : {std::size_t{0}, std::size_t{1}, n / 4, (n - 1) / 2}) {
           for (const bool sorted : {false, true}) {
             if (sorted && n > kSortedRows) continue;
@@ -202,8 +202,8 @@ TYPED_TEST(Select, NearMeans) {
               ASSERT_TRUE(near.finite);
               ASSERT_EQ(near.settled, std::count(odd.begin(), odd.end(), T{0}) == 21);
             } else {
-              near_columns<T>(this->rows_.data(), n, length, f, out.data(), odd.data(),
-                              tile.data());
+              ASSERT_TRUE(near_columns<T>(this->rows_.data(), n, length, f, out.data(), odd.data(),
+                                          tile.data()));
             }
             for (std::size_t j = 0; j < length; ++j) {
               auto column = this->sorted_column(j);
@@ -240,10 +240,10 @@ TEST(SelectDoubles, SumsThatOverflow) {
   const std::vector<double> row(9, kMost), half(9, kMost / 2);
   std::vector<const double*> rows(65, row.data());
   for (std::size_t i = 0; i < 30; ++i) rows[2 * i] = half.data();
-  std::vector<double> tile(2 * select_room<double>(65)), out(9), odd(9);
+  std::vector<double> tile(near_room<double>(65, 9)), out(9), odd(9);
   EXPECT_FALSE(trimmed_columns<double>(rows.data(), 65, 9, 3, out.data(), tile.data()));
   EXPECT_FALSE(sorted_means<double>(rows.data(), 64, 0, 9, 3, out.data()));
-  near_columns<double>(rows.data(), 65, 9, 3, out.data(), odd.data(), tile.data());
+  EXPECT_TRUE(near_columns<double>(rows.data(), 65, 9, 3, out.data(), odd.data(), tile.data()));
   for (const double x : odd) EXPECT_NE(x, 0);
   EXPECT_FALSE(sorted_near_means<double>(rows.data(), 64, 0, 9, 3, out.data(), odd.data()).finite);
   for (const double x : odd) EXPECT_NE(x, 0);
@@ -280,6 +280,39 @@ void check_median_networks(std::index_sequence<N...>) {
   (check_median_network<N + 1>(), ...);
 }
 TEST(MedianNetworks, ZerosAndOnes) { check_median_networks(std::make_index_sequence<16>()); }
+
+// More columns than are copied at a time, on every target; and wherever an entry is not finite,
+// counting says so.
+TYPED_TEST(Select, CountingCopiesSomeColumnsAtATime) {
+  using T = TypeParam;
+  for (const std::string& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    force_simd_target(target);
+    for (const std::size_t n : {9u, 300u, 600u}) {
+      const std::size_t length = 2 * tile_columns(n) + 21;
+      this->fill(n, length, this->kinds()[0]);
+      std::vector<T> room(near_room<T>(n, length)), low(length), high(length), odd(length);
+      const T* const* const rows = this->rows_.data();
+      ASSERT_TRUE(select_columns<T>(rows, n, length, n / 2, low.data(), high.data(), room.data()));
+      for (std::size_t j = 0; j < length; ++j) {
+        const auto column = this->sorted_column(j);
+        ASSERT_EQ(low[j], column[n / 2 - 1]) << n << " " << j;
+        ASSERT_EQ(high[j], column[n / 2]) << n << " " << j;
+      }
+      for (const std::size_t j : {std::size_t{0}, tile_columns(n) - 1, length - 21, length - 1}) {
+        for (const T bad :
+             {std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
+          T& entry = this->data_[1 + n / 3 * (length + 1) + j];
+          const T before = std::exchange(entry, bad);
+          EXPECT_FALSE(select_columns<T>(rows, n, length, n / 2, low.data(), nullptr, room.data()));
+          EXPECT_FALSE(trimmed_columns<T>(rows, n, length, 2, low.data(), room.data()));
+          EXPECT_FALSE(near_columns<T>(rows, n, length, 2, low.data(), odd.data(), room.data()));
+          entry = before;
+        }
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace medgrad::kernels

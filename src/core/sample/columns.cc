@@ -73,15 +73,26 @@ void trim_missing(const Input<T>& input, std::size_t f, std::size_t begin, std::
   }
 }
 
+// Is it done by counting (kernels/select.h), and not in networks?
+template <Real T>
+bool trims_by_counting(std::size_t n, std::size_t f) {
+  return n > kernels::kSortedRows && !kernels::halves_are_enough<T>(n, f) &&
+         n <= kernels::kMostCounted;
+}
+// The columns of a block; false if an entry is not finite or a sum overflows.
+template <Real T>
+bool trim_by_counting(Block<T>& block, std::size_t n, std::size_t f, T* out) {
+  std::vector<T>& room = block.scratch();
+  room.resize(std::max(room.size(), kernels::select_room<T>(n, block.count())));
+  return kernels::trimmed_columns<T>(block.rows(), n, block.count(), f, out, room.data());
+}
+
 // The columns of a finite block; false if a sum overflows, or there are too many rows to count.
 template <Real T>
 bool trim_block(Block<T>& block, std::size_t n, std::size_t f, T* out) {
   if (n > kernels::kMostCounted) return false;
-  if (n <= kernels::kSortedRows || kernels::halves_are_enough<T>(n, f))
-    return kernels::sorted_means<T>(block.rows(), n, 0, block.count(), f, out);
-  std::vector<T>& tile = block.scratch();
-  tile.resize(kernels::select_room<T>(n));
-  return kernels::trimmed_columns<T>(block.rows(), n, block.count(), f, out, tile.data());
+  if (trims_by_counting<T>(n, f)) return trim_by_counting(block, n, f, out);
+  return kernels::sorted_means<T>(block.rows(), n, 0, block.count(), f, out);
 }
 
 // sum omega_i |m - x_i|_1 over the columns of a block, entries times `unit`.
@@ -128,6 +139,11 @@ Count medians(const Input<T>& input, std::span<T> out) {
                                          stream);
       },
       [&](Block<T>& block, std::size_t begin, std::size_t end) {
+        if (column_median.by_counting()) {
+          block.point_at(begin, end);
+          if (column_median.try_counting(block.rows(), end - begin, &out[begin], block.scratch()))
+            return;
+        }
         block.load(begin, end);
         column_median(block.rows(), block.count(), &out[begin], block.scratch());
       });
@@ -137,6 +153,10 @@ template <Real T>
 Count trimmed_means(std::size_t f, const Input<T>& input, std::span<T> out) {
   const std::size_t n = input.n;
   const auto trim = [&](Block<T>& block, std::size_t begin, std::size_t end) {
+    if (trims_by_counting<T>(n, f)) {
+      block.point_at(begin, end);
+      if (trim_by_counting(block, n, f, &out[begin])) return;
+    }
     block.load(begin, end);
     if (!block.finite()) {
       trim_missing(input, f, begin, end, out);

@@ -15,8 +15,8 @@ using kernels::pair_index;
 // Up to this many rows every pair keeps its lanes from block to block; beyond, they would not stay
 // in the cache, and are added up after each block.
 constexpr std::size_t kKeptLanes = 32;
-// Up to this many, they are copied in no time.
-constexpr std::size_t kDirectRows = 17;
+// Up to this many, rows are centred on the way to the products, and not copied before.
+constexpr std::size_t kDirectRows = kKeptLanes;
 
 // The known sums, for the rows in the order of the input. An inner product has the same bits
 // whichever of the two comes first.

@@ -202,17 +202,30 @@ void ColumnMedian<T>::operator()(const T* const* rows, std::size_t count, T* out
     (void)kernels::register_medians(rows, n_, 0, count, out);  // entries are finite: no news
   } else if (n_ <= kernels::kSortedRows) {
     kernels::sorted_medians(rows, n_, count, out);
-  } else if (n_ <= kernels::kMostCounted) {
-    scratch.resize(kernels::select_room<T>(n_));
-    T above[kBlock];
-    const bool even = n_ % 2 == 0;
-    kernels::select_columns<T>(rows, n_, count, (n_ + 1) / 2, out, even ? above : nullptr,
-                               scratch.data());
-    if (even) kernels::midpoints<T>(out, above, count, out);
+  } else if (by_counting()) {
+    (void)try_counting(rows, count, out, scratch);
   } else {
     visit_columns(rows, n_, count, scratch,
                   [&](std::size_t j, std::span<T> values) { out[j] = median_of(values); });
   }
+}
+
+template <Real T>
+bool ColumnMedian<T>::by_counting() const {
+  return n_ > kernels::kSortedRows && n_ <= kernels::kMostCounted;
+}
+
+template <Real T>
+bool ColumnMedian<T>::try_counting(const T* const* rows, std::size_t count, T* out,
+                                   std::vector<T>& scratch) const {
+  T above[kDirectStep];
+  const bool even = n_ % 2 == 0;
+  scratch.resize(std::max(scratch.size(), kernels::select_room<T>(n_, count)));
+  if (!kernels::select_columns<T>(rows, n_, count, (n_ + 1) / 2, out, even ? above : nullptr,
+                                  scratch.data()))
+    return false;
+  if (even) kernels::midpoints<T>(out, above, count, out);
+  return true;
 }
 
 template <Real T>

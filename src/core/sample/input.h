@@ -17,6 +17,7 @@
 #include "core/sample/part.h"
 #include "core/small_vector.h"
 #include "kernels/columns.h"
+#include "kernels/select.h"
 #include "kernels/simd.h"
 #include "medgrad/sample.h"
 #include "medgrad/thread_pool.h"
@@ -158,6 +159,12 @@ class ColumnMedian {
   explicit ColumnMedian(std::size_t n) : n_(n) {}
   void operator()(const T* const* rows, std::size_t count, T* out, std::vector<T>& scratch) const;
 
+  // Is it by counting, which finds entries that are not finite as it copies them? Then
+  // try_counting() is false where there is one, and `out` is of no use.
+  [[nodiscard]] bool by_counting() const;
+  [[nodiscard]] bool try_counting(const T* const* rows, std::size_t count, T* out,
+                                  std::vector<T>& scratch) const;
+
  private:
   std::size_t n_;
 };
@@ -281,11 +288,13 @@ Count for_each_block(const Input<T>& input, const T* fill, Task&& task) {
 // parallel. The block is loaded by the task.
 template <Real T, class Task>
 Count for_each_step(const Input<T>& input, std::size_t step, Task&& task) {
-  // Cut as finely as pays: rows may be many and short.
-  constexpr std::size_t kWorth = std::size_t{1} << 16, kMostParts = 256;
-  const std::size_t steps = (input.d + step - 1) / step;
+  // Cut as finely as pays: rows may be many and short, and every part makes room for its blocks.
+  constexpr std::size_t kWorth = std::size_t{1} << 16, kPartsOfThread = 16;
+  const std::size_t threads = input.pool == nullptr ? 1 : input.pool->size();
+  const std::size_t steps = (input.d + step - 1) / step, most = threads * kPartsOfThread;
   const std::size_t parts =
-      std::max<std::size_t>(1, std::min({steps, kMostParts, input.n * input.d / kWorth}));
+      threads == 1 ? 1
+                   : std::max<std::size_t>(1, std::min({steps, most, input.n * input.d / kWorth}));
   SmallVector<Count, 2> seen(parts);
   for_each(input.pool, parts, [&](std::size_t part) {
     Block<T> block(input);
@@ -298,17 +307,13 @@ Count for_each_step(const Input<T>& input, std::size_t step, Task&& task) {
   return all;
 }
 
-// Columns of a block of n rows of which two fit into a second-level cache of half a megabyte.
-[[nodiscard]] constexpr std::size_t block_step(std::size_t n) {
-  return n <= 256 ? kBlock : n <= 512 ? kBlock / 2 : kBlock / 4;
-}
-
 // For up to kernels::kRegisterRows rows whose kernel finds non-finite entries under way:
 // direct(begin, end) reads the caller's rows, once. Where it returns false, and for more rows,
 // careful(block, begin, end), which loads the block.
 template <Real T, class Direct, class Careful>
 Count for_each_direct_step(const Input<T>& input, Direct&& direct, Careful&& careful) {
-  if (input.n > kernels::kRegisterRows) return for_each_step(input, block_step(input.n), careful);
+  if (input.n > kernels::kRegisterRows)
+    return for_each_step(input, kernels::tile_columns(input.n), careful);
   return for_each_step(input, kDirectStep,
                        [&](Block<T>& block, std::size_t begin, std::size_t end) {
                          if (direct(begin, end)) return;

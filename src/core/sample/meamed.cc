@@ -64,20 +64,28 @@ void finish_odd(const T* const* rows, std::size_t n, std::size_t begin, std::siz
   }
 }
 
-// The columns of a finite block.
+// The columns of a block; false if an entry is not finite. With `odd` those that are not settled.
 template <Real T>
-void near_block(Block<T>& block, std::size_t n, std::size_t f, T* out) {
+bool near_by_counting(Block<T>& block, std::size_t n, std::size_t f, T* out, T* odd) {
+  std::vector<T>& room = block.scratch();
+  room.resize(std::max(room.size(), kernels::near_room<T>(n, block.count())));
+  return kernels::near_columns<T>(block.rows(), n, block.count(), f, out, odd, room.data());
+}
+
+// The columns of a block by counting, or in networks; false if an entry is not finite.
+template <Real T>
+bool near_block(Block<T>& block, std::size_t n, std::size_t f, T* out) {
   T odd[estimators::kBlock];
   if (n > kernels::kMostCounted) {
     std::fill_n(odd, block.count(), T{1});
   } else if (n <= kernels::kSortedRows) {
     if (kernels::sorted_near_means<T>(block.rows(), n, 0, block.count(), f, out, odd).settled)
-      return;
-  } else {
-    block.scratch().resize(2 * kernels::select_room<T>(n));
-    kernels::near_columns<T>(block.rows(), n, block.count(), f, out, odd, block.scratch().data());
+      return true;
+  } else if (!near_by_counting<T>(block, n, f, out, odd)) {
+    return false;
   }
   finish_odd<T>(block.rows(), n, 0, block.count(), f, odd, out);
+  return true;
 }
 
 // A block with entries missing: they take no part in their columns.
@@ -108,8 +116,15 @@ SampleInfo MeaMed::estimate(const Input<T>& in, std::span<T> result) const {
           return means.finite;
         },
         [&](Block<T>& block, std::size_t begin, std::size_t end) {
+          if (in.n > kernels::kSortedRows && in.n <= kernels::kMostCounted) {
+            block.point_at(begin, end);
+            if (near_block(block, in.n, f, &out[begin])) return;
+          }
           block.load(begin, end);
-          if (block.finite()) return near_block(block, in.n, f, &out[begin]);
+          if (block.finite()) {
+            (void)near_block(block, in.n, f, &out[begin]);
+            return;
+          }
           std::vector<T> column, room;
           with_missing(in, f, begin, end, column, room, out);
         });

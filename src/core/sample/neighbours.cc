@@ -40,8 +40,9 @@ struct Near {
       rows[i] = &squares[i * n];
     }
     // The matrix is symmetric: its columns are its rows.
-    std::vector<double> room(kernels::select_room<double>(n));
-    kernels::select_columns<double>(rows.data(), n, n, count, bound.data(), nullptr, room.data());
+    std::vector<double> room(kernels::select_room<double>(n, n));
+    (void)kernels::select_columns<double>(rows.data(), n, n, count, bound.data(), nullptr,
+                                          room.data());
   }
 
   // Calls visit(k) for the `count` points that are nearest to point i: itself, and of those that

@@ -41,9 +41,9 @@ bool changes_nothing(std::span<const double> m, std::size_t n, std::size_t all) 
 void subtract_middle(Matrix& w, std::size_t n, std::size_t columns) {
   std::vector<const double*> rows(n);
   for (std::size_t i = 0; i < n; ++i) rows[i] = &w[i * columns];
-  std::vector<double> middle(columns), room(kernels::select_room<double>(n));
-  kernels::select_columns<double>(rows.data(), n, columns, (n + 1) / 2, middle.data(), nullptr,
-                                  room.data());
+  std::vector<double> middle(columns), room(kernels::select_room<double>(n, columns));
+  (void)kernels::select_columns<double>(rows.data(), n, columns, (n + 1) / 2, middle.data(),
+                                        nullptr, room.data());
   for (std::size_t i = 0; i < w.size(); i += columns)
     for (std::size_t k = 0; k < columns; ++k) w[i + k] -= middle[k];
 }
