@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bare.h"
 #include "bench.h"
 #include "core/sample/gram.h"
 #include "kernels/network.h"
@@ -143,6 +144,17 @@ void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only) 
   });
   std::vector<double> wide(d);
   add("plain in double", [&] { sum_rows_in_double(values.data(), n, d, wide.data()); });
+  if constexpr (std::is_same_v<T, float>) {
+    std::vector<float> room(bare_room(n));
+    const auto bare = [&, room](auto loop) mutable {
+      return loop(input.rows.data(), n, d, room.data(), out.data());
+    };
+    if (auto run = bare; run(trim_loop))
+      add("bare trimmed mean", [run]() mutable { run(trim_loop); });
+    if (auto run = bare; run(near_loop)) add("bare meamed", [run]() mutable { run(near_loop); });
+    if (n == 3 || n == 4 || n == 8)
+      add("bare gram", [&] { sum += gram_loop(input.rows.data(), n, d, centre.data()); });
+  }
   add("gram", [&] { sum += estimators::gram_matrix<T>(input, centre.data(), {}).g[0]; });
   for (const auto& [name, rule] : rules_for(n)) {
     for (const bool threads : {false, true}) {

@@ -118,6 +118,10 @@ def growth(binary, rounds, shapes, where="", pythons=(), entries=""):
         speed = n * (n + 1) * d / ms["gram"] * 1e-6
         yield grows({"what": f"Gram matrix, {size}", "ours": f"{speed:.1f} GF/s", "peer": f"{rates['gflops']:.1f} GF/s (fused)",
                      "ratio": speed / rates["gflops"], "target": 0.5, "n": n, "d": d, "name": "Gram matrix", "ms": ms["gram"]})
+        # What these reads and this arithmetic take without any care for the input.
+        for what, name in (("trimmed mean", "trimmed mean"), ("meamed", "meamed"), ("Gram matrix", "gram")):
+            if f"bare {name}" in ms:
+                yield row(what, ms[name], ms[f"bare {name}"], "bare loop", None)
         for what in WITH_AIM + WITHOUT_AIM:
             yield grows(row(what, ms[what], ms["gram"] + ms["median"], "Gram, median", 1 / 1.2 if what in WITH_AIM else None))
         # Who writes a combination reads the rows again; that much is the limit.

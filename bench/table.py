@@ -68,7 +68,7 @@ def rows_table(rows):
 def shapes_tables(rows):
     """Rules against their limits, a line for every number of rows and their length: how many times the peer's time a rule takes. Then
     two threads: how many times as fast as one they are. Then other libraries: how many times as long they take."""
-    own, more, two, others, missing = {}, {}, {}, {}, []
+    own, more, bare, two, others, missing = {}, {}, {}, {}, {}, []
     for r in rows:
         peer = r["peer"].split("(")[-1].rstrip(")")
         if r["ratio"] is None:
@@ -76,15 +76,17 @@ def shapes_tables(rows):
             continue
         library = peer.split()[0] in ("numpy", "torch", "byzfl")
         where = (r["n"], r["d"], " in the cache" in r["what"])
-        text = f"{100 * r['ratio']:.0f} %" if r["name"] == "Gram matrix" else f"{r['ratio']:.1f}" if library else f"{r['ratio']:.2f}" if peer == "one" else f"{1 / r['ratio']:.2f}"
-        table = others if library else two if peer == "one" else more if r["name"].endswith(", one more pass") else own
+        share = r["name"] == "Gram matrix" and peer != "bare loop"
+        text = f"{100 * r['ratio']:.0f} %" if share else f"{r['ratio']:.1f}" if library else f"{r['ratio']:.2f}" if peer == "one" else f"{1 / r['ratio']:.2f}"
+        table = others if library else two if peer == "one" else bare if peer == "bare loop" else more if r["name"].endswith(", one more pass") else own
         column = r["name"].removesuffix(", 2 threads").removesuffix(", one more pass")
         if library or column == "mean" and peer != "one":
             column += f", {peer}"
         if "minima and maxima" not in peer:
             table.setdefault(column, {})[where] = cell(r, text)
     lines = []
-    for table, title in ((own, ""), (more, "Beside Gram matrix, median and one more plain pass over the rows:"), (two, "Two threads, in multiples of the speed of one (`plain`: a bare loop that adds up the rows):"),
+    for table, title in ((own, ""), (more, "Beside Gram matrix, median and one more plain pass over the rows:"),
+                         (bare, "In multiples of the time of bare loops with the same reads and arithmetic (`bench/bare.cc`):"), (two, "Two threads, in multiples of the speed of one (`plain`: a bare loop that adds up the rows):"),
                          (others, "Other libraries, in multiples of our time:")):
         if table:
             shapes = sorted({where for values in table.values() for where in values}, key=lambda w: (w[2], w[0] * w[1] > 1 << 22, w))

@@ -66,6 +66,10 @@ void AddProducts(const double* HWY_RESTRICT x, const double* HWY_RESTRICT y, std
 // more than once.
 constexpr std::size_t kBlockRows = 4, kBlockColumns = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
+// Up to this many rows all pairs are summed as the rows come: not all of the 36 sums of eight have
+// a register of their own, and still that is faster than to store the rows and to load them again.
+constexpr std::size_t kAtOnce = HWY_TARGET <= HWY_AVX3 ? 8 : kBlockRows;
+
 // Inner products of kBlockRows rows from x on with kBlockColumns from y on, of the first `used`
 // columns, lanes [part, part + N), added to those from sums[i] on, kLanes apart for the next
 // column, or instead of them (kZero). Indices are constants, so that sums stay in registers.
@@ -167,7 +171,7 @@ template <std::size_t kRows, bool kStore, class Rows>
 void AddTriangle(Rows from, std::size_t begin, std::size_t end, std::size_t width, double* tile,
                  std::size_t row, double* lanes) {
   const hn::CappedTag<double, kLanes> d;
-  constexpr std::size_t kVectors = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
+  constexpr std::size_t kVectors = HWY_TARGET <= HWY_AVX3 && kRows <= kBlockRows ? 2 : 1;
   double* sums[kRows];
   for (std::size_t i = 0; i < kRows; ++i) sums[i] = lanes + pair_index(row + i, row) * kLanes;
   for (std::size_t part = 0; part < kLanes; part += kVectors * hn::Lanes(d)) {
@@ -189,7 +193,9 @@ void AddCentred(const T* const* rows, std::size_t begin, std::size_t count, cons
   for (std::size_t i = 0; i < kRows; ++i) from[i] = rows[row + i] + begin;
   const Centred<T> centred{from, centre + begin};
   const std::size_t whole = scales == nullptr ? count / kLanes * kLanes : 0;
-  if (needed) {
+  if constexpr (kRows > kBlockRows) {
+    AddTriangle<kRows, false>(centred, 0, whole, width, own, row, lanes);
+  } else if (needed) {
     AddTriangle<kRows, true>(centred, 0, whole, width, own, row, lanes);
   } else {
     AddTriangle<kRows, false>(centred, 0, whole, width, own, row, lanes);
@@ -209,7 +215,7 @@ template <class T>
 void AddGram(const T* const* rows, std::size_t n, std::size_t count, const T* centre,
              const double* scales, std::size_t width, double* tile, double* lanes) {
   const std::size_t whole = n / kBlockRows * kBlockRows;
-  const bool needed = n > kBlockRows;
+  const bool at_once = n <= kAtOnce, needed = !at_once;
   // A few rows that go through the registers alone need not be cut.
   const std::size_t step = needed || scales != nullptr ? width : std::max(count, std::size_t{1});
   for (std::size_t begin = 0; begin < count; begin += step) {
@@ -219,6 +225,15 @@ void AddGram(const T* const* rows, std::size_t n, std::size_t count, const T* ce
                                                 std::size_t row) {
       AddCentred<kRows>(rows, begin, columns, centre, scales, width, tile, row, needed, lanes);
     };
+    if constexpr (kAtOnce > kBlockRows) {
+      if (n > kBlockRows && at_once) {
+        if (n == 5) centred(std::integral_constant<std::size_t, 5>(), 0);
+        if (n == 6) centred(std::integral_constant<std::size_t, 6>(), 0);
+        if (n == 7) centred(std::integral_constant<std::size_t, 7>(), 0);
+        if (n == 8) centred(std::integral_constant<std::size_t, 8>(), 0);
+        continue;
+      }
+    }
     for (std::size_t row = 0; row < whole; row += kBlockRows) {
       centred(std::integral_constant<std::size_t, kBlockRows>(), row);
       for (std::size_t k = 0; k < row; k += kBlockColumns)

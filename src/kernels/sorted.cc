@@ -166,7 +166,7 @@ bool SortedMeansOf(const T* const* rows, const Wanted<T>& wanted, std::size_t be
       count, [&](const T* const* at, std::size_t j) HWY_ATTR __attribute__((always_inline)) {
         hn::Vec<decltype(d)> v[N];
         LoadAll<N, kLeast>(d, at, n, j, inf, v, alarm);
-        if constexpr (N <= 16) {
+        if constexpr (N <= kSortedDirectly) {
           for (std::size_t i = 0; i < kLeast; ++i) hwy::Prefetch(at[i] + j + 2048 / sizeof(T));
         }
         CompareAll<kSortOf<N>>(v);
@@ -210,6 +210,9 @@ bool HalvesMeansOf(const T* const* rows, const Wanted<T>& wanted, std::size_t be
   VisitVectors<2 * H>(
       d, rows, n, begin,
       count, [&](const T* const* at, std::size_t j) HWY_ATTR __attribute__((always_inline)) {
+        if constexpr (2 * H <= kSortedDirectly) {
+          for (std::size_t i = 0; i < kLeast; ++i) hwy::Prefetch(at[i] + j + 2048 / sizeof(T));
+        }
         for (std::size_t half = 0; half < 2; ++half) {
           hn::Vec<decltype(d)> v[H];
           LoadAll<H, kLeast / 2>(d, at + half * of_a, half == 0 ? of_a : of_b, j, inf, v, alarm);

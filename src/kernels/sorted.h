@@ -10,6 +10,10 @@ namespace medgrad::kernels {
 
 inline constexpr std::size_t kSortedRows = 64;
 
+// Up to this many rows means are taken from the caller's rows, without the time for a copy: of
+// more, those that are a power of two apart share too few places of the cache.
+inline constexpr std::size_t kSortedDirectly = 48;
+
 // Two sorted halves are enough for a trimmed mean of more rows, where no more than a quarter is cut
 // off at either end.
 template <class T>

@@ -171,7 +171,7 @@ Count trimmed_means(std::size_t f, const Input<T>& input, std::span<T> out) {
       [&](std::size_t begin, std::size_t end) {
         return kernels::sorted_means<T>(input.rows.data(), n, begin, end, f, &out[begin]);
       },
-      trim);
+      trim, kernels::kSortedDirectly);
 }
 
 }  // namespace

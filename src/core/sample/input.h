@@ -307,13 +307,13 @@ Count for_each_step(const Input<T>& input, std::size_t step, Task&& task) {
   return all;
 }
 
-// For up to kernels::kRegisterRows rows whose kernel finds non-finite entries under way:
-// direct(begin, end) reads the caller's rows, once. Where it returns false, and for more rows,
-// careful(block, begin, end), which loads the block.
+// For up to `most` rows, whose kernel finds non-finite entries under way: direct(begin, end) reads
+// the caller's rows, once. Where it returns false, and for more rows, careful(block, begin, end),
+// which loads the block.
 template <Real T, class Direct, class Careful>
-Count for_each_direct_step(const Input<T>& input, Direct&& direct, Careful&& careful) {
-  if (input.n > kernels::kRegisterRows)
-    return for_each_step(input, kernels::tile_columns(input.n), careful);
+Count for_each_direct_step(const Input<T>& input, Direct&& direct, Careful&& careful,
+                           std::size_t most = kernels::kRegisterRows) {
+  if (input.n > most) return for_each_step(input, kernels::tile_columns(input.n), careful);
   return for_each_step(input, kDirectStep,
                        [&](Block<T>& block, std::size_t begin, std::size_t end) {
                          if (direct(begin, end)) return;

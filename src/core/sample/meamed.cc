@@ -127,7 +127,8 @@ SampleInfo MeaMed::estimate(const Input<T>& in, std::span<T> result) const {
           }
           std::vector<T> column, room;
           with_missing(in, f, begin, end, column, room, out);
-        });
+        },
+        kernels::kSortedDirectly);
   });
   SampleInfo info;
   info.nan = seen.nan;
