@@ -72,8 +72,8 @@ consteval std::size_t Ahead(std::size_t n) {
 }
 
 // False if an entry is not finite: 0 times the sum of a column is NaN then, and stays in the sum of
-// those (also if that sum overflows). kStream: past the cache, for a vector at least; a test of
-// that for each vector would cost as much as a few rows of data in the cache.
+// those (also if that sum overflows). kStream: past the cache, for a vector at least. (Not an
+// argument: a test for each vector shows in the time of a few rows.)
 template <std::size_t N, bool kStream, class T>
 bool MediansOf(const T* const* rows, std::size_t begin, std::size_t count, T* HWY_RESTRICT out) {
   const hn::ScalableTag<T> d;
