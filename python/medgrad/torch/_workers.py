@@ -99,8 +99,9 @@ def ddp_hook(rule: str = "median", group: Any = None, *, topology: str = "sharde
         model = torch.nn.parallel.DistributedDataParallel(net)
         model.register_comm_hook(None, medgrad.torch.ddp_hook("nnm+median", f=1))
 
-    The rule sees the whole gradient: buckets wait for the last one, unless the rule takes each component by itself ("mean",
-    "median", "trimmed-mean", "meamed"). The arguments are those of robust_all_reduce.
+    The rule sees the whole gradient, in the order of the model: buckets wait for the last one, unless the rule takes each
+    component by itself ("mean", "median", "trimmed-mean", "meamed"). So the bits do not depend on the buckets. The arguments are
+    those of robust_all_reduce.
 
     A rank that dies is an error of backward() on the others: autograd makes a RuntimeError of WorkerLost. With a Crew for the
     group, those that are left go on without it:
@@ -119,6 +120,16 @@ def ddp_hook(rule: str = "median", group: Any = None, *, topology: str = "sharde
                "center": center, **parameters}
     alone = rule.split(":")[0] in _BY_COMPONENT and "auto" not in (rule + str(parameters.get("f", "")))
     waiting: List[Any] = []
+    places: Dict[int, Any] = {}  # of parameters in the vector, which are those in the model
+
+    def in_order(parts):
+        """Gradients in the order of the model, whatever the buckets are: those of the first pass are cut from the model in turn,
+        beginning at its end, and later ones are as gradients became ready."""
+        if any(id(w) not in places for bucket in parts for w, _ in bucket):
+            places.clear()
+            whole = [w for bucket in reversed(parts) for w, _ in bucket]
+            places.update((id(w), (i, w)) for i, w in enumerate(whole))  # with w, whose id is then nobody else's
+        return [g for w, g in sorted((pair for bucket in parts for pair in bucket), key=lambda pair: places[id(pair[0])][0])]
 
     def hook(state, bucket):
         future = torch.futures.Future()
@@ -128,13 +139,14 @@ def ddp_hook(rule: str = "median", group: Any = None, *, topology: str = "sharde
             return future
         if bucket.index() == 0:
             waiting.clear()  # of a backward pass that was given up
-        waiting.append((bucket.buffer(), future))
+        waiting.append((bucket.buffer(), future, list(zip(bucket.parameters(), bucket.gradients()))))
         if bucket.is_last():
-            buffers = [buffer for buffer, _ in waiting]
-            together = torch.cat([buffer.reshape(-1) for buffer in buffers])
+            gradients = in_order([parts for _, _, parts in waiting])
+            together = torch.cat([g.reshape(-1) for g in gradients])
             robust_all_reduce(together, rule, group, **options)
-            for (buffer, done), part in zip(waiting, together.split([buffer.numel() for buffer in buffers])):
-                buffer.copy_(part.reshape(buffer.shape))
+            for g, part in zip(gradients, together.split([g.numel() for g in gradients])):
+                g.copy_(part.reshape(g.shape))
+            for buffer, done, _ in waiting:
                 done.set_result(buffer)
             waiting.clear()
         return future
