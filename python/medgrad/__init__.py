@@ -14,7 +14,7 @@
     reproduce, run   the experiments of the paper, and one's own: the medgrad command, started from here
     medgrad.torch    optimisers and more for PyTorch, which is not loaded before it is asked for
 
-Wrong values raise ValueError with a sentence that says what would be right.
+Wrong values raise ValueError, and wrong types TypeError, with a sentence that says what would be right.
 """
 import os as _os
 
@@ -83,8 +83,7 @@ def methods():
 
 
 def set_threads(threads):
-    """How many threads a computation may use; 0 stands for as many as the machine has cores. Results do not depend on
-    it."""
+    """How many threads a computation may use; 0 stands for as many as the machine has cores. Results do not depend on it."""
     _core.set_threads(_threads_of(threads))
 
 

@@ -45,19 +45,19 @@ def aggregate(x, rule="median", *, f=None, weights=None, center=None, non_finite
     """One centre of n vectors, by a robust rule.
 
     x is an array whose first axis counts the vectors, shape (n, ...), or a list of n arrays or tensors of one shape. The
-    result has the shape of one of them, and is what came in: a torch tensor for torch tensors.
+    result has the shape of one of them and is of the kind that came in: a torch tensor for torch tensors.
 
     rule is the name of a sample estimator, with what is done to the rows before it, as on the command line:
     "median", "geometric-median", "krum", "nnm+median", "arc+bucketing+geometric-median", "trimmed-mean:f=2".
     medgrad.methods()["rules"] and ["pre_aggregators"] list them with their formulas. Parameters are given by name,
-    f=2, clip=1.5, max_iter=100; "auto" for f where it is not known.
+    f=2, clip=1.5, max_iter=100; f="auto" where nobody knows how many vectors are wrong.
 
-    weights: n positive numbers, where the rule takes them. center: for rules that clip. non_finite: "reject" (a
-    ValueError names row and column) or "robust" (NaN is missing, an infinity as large as a number can be). threads:
-    0 stands for medgrad.set_threads(); the result does not depend on it. round: which one of many, for rules that
-    shuffle. out: an array, tensor or writable buffer for the result, of its shape, which is returned; what it holds after
-    an error is not said. With return_info=True the result is (result, info), info being a dict with iterations, objective,
-    certified gap, stop, and the counts of nan and inf.
+    weights: n positive numbers, where the rule takes them. center: the vector to clip around, for rules that clip.
+    non_finite: "reject" (a ValueError that names row and column) or "robust" (a NaN is missing, an infinity is as large as a number
+    can be). threads: 0 stands for what medgrad.set_threads() has set; the result does not depend on it. round: for rules that
+    shuffle, the number of the aggregation, each of which has a shuffle of its own. out: an array, tensor or writable buffer of the
+    result's shape, which is filled and returned; after an error it may hold anything. With return_info=True, (result, info) is
+    returned: info is a dict with iterations, objective, certified gap, stop, and the counts of nan and inf.
 
     >>> import numpy as np
     >>> aggregate(np.array([[0., 0.], [1., 1.], [100., 1.]]), "median")

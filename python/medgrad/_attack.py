@@ -12,14 +12,14 @@ def attack(x, name="sign-flip", *, f, against=None, non_finite="reject", threads
     """What f lying or broken workers send, given the vectors of the honest ones.
 
     x is an array whose first axis counts the vectors of the honest, shape (h, ...), or a list of h arrays or tensors. The result
-    has the shape (f, ...), or (0, ...) for "silent", and is what came in: a torch tensor for torch tensors.
+    has the shape (f, ...), or (0, ...) for "silent", and is of the kind that came in: a torch tensor for torch tensors.
 
-    name is that of an attack, as on the command line: "sign-flip", "alie", "alie:strength=1.5", "gaussian";
+    name is the name of an attack, as on the command line: "sign-flip", "alie", "alie:strength=1.5", "gaussian";
     medgrad.methods()["attacks"] lists them with their formulas. Parameters are given by name: strength=10, seed=1.
     strength="optimal" (of "alie" and "ipm") is found against the rule `against`, "krum" or "nnm+median", which is told f
-    unless it says otherwise ("krum:f=1"). round: which one of many, for those that draw. With return_info=True the result
-    is (rows, info), info being a dict with the strength that was used, and for optimal ones the distance of the rule's
-    result from the mean of the honest.
+    unless it says otherwise ("krum:f=1"). round: for attacks that draw random numbers, the number of the attack, each of which
+    draws its own. With return_info=True, (rows, info) is returned: info is a dict with the strength that was used and, for an
+    optimal one, the distance of the rule's result from the mean of the honest.
 
     >>> import numpy as np
     >>> attack(np.array([[1., 2.], [3., 4.]]), "ipm", f=1, strength=10)

@@ -25,12 +25,10 @@ class Estimator:
     method is the name of an online method, as on the command line: "vclip" (the geometric median), "cclip" (the
     componentwise median), "momentum", "huber", ...; medgrad.methods()["online"] lists them with their formulas.
     Parameters are given by name: tau=0.1, mu=1.3; tau="auto" (with theta, level, rate) finds tau from the sizes of the
-    increments. The dimension may be left out: the first vector has it, and the
-    element type too.
+    increments. dimension (or shape) and dtype may be left out; they are then those of the first vector.
 
     start="cold" takes m as 0 before every step. average=True also keeps the mean of all m. non_finite: "reject" (a
-    ValueError) or "robust" (NaN leaves its component as it was). Threads may share one: their calls come one after
-    the other.
+    ValueError) or "robust" (a NaN leaves its component of m as it was). Threads may share an estimator: their calls take turns.
 
     >>> import numpy as np
     >>> tracker = Estimator("vclip", tau=0.5)
@@ -70,7 +68,7 @@ class Estimator:
             self._begin(self._shape, self._kind or np.dtype(np.float64))
 
     def update(self, g):
-        """Takes one vector in, and gives the new estimate: a view that the next update changes."""
+        """Takes in one vector and returns the new estimate: a view that the next update changes."""
         x = array(g, "g")
         with self._lock:
             if self._core is None:
@@ -104,7 +102,7 @@ class Estimator:
     @property
     @_alone
     def steps(self):
-        """How many vectors there were."""
+        """How many vectors have come in."""
         return 0 if self._core is None else self._core.steps
 
     @property
@@ -140,8 +138,8 @@ class Estimator:
 
     @_alone
     def load_state_dict(self, state):
-        """Goes on where the other stopped; a ValueError, and nothing changes then, where that was another method, or vectors of
-        another shape or type than this one was made for."""
+        """Goes on where the estimator that was saved stopped. A state of another method, or of vectors of another shape or type than
+        this one was made for, is a ValueError and changes nothing."""
         try:
             saved, shape, kind = state["state"], state["shape"], state["dtype"]
             if saved is not None:

@@ -111,7 +111,7 @@ class Stable:
         return self._map("pdf", x, threads) if tolerance is None else self._by_table(x, threads, tolerance, False)
 
     def logpdf(self, x, threads=0, tolerance=None):
-        """log f(x), also where f(x) is smaller than any number; tolerance as for pdf, but there each point takes an integral."""
+        """log f(x), also where f(x) is too small for a double. tolerance as for pdf; on light tails each point still takes an integral."""
         return self._map("logpdf", x, threads) if tolerance is None else self._by_table(x, threads, tolerance, True)
 
     def _by_table(self, x, threads, tolerance, logarithm):
@@ -196,7 +196,7 @@ class Stable:
         return {name: row.reshape(x.shape)[()] for name, row in zip(names, rows)}
 
     def tail_moment(self, q, p=1.0, tail="right"):
-        """E (X - q)_+^p for the right tail, E (q - X)_+^p for the left one, their sum for "both"; inf where it is."""
+        """E (X - q)_+^p for the right tail, E (q - X)_+^p for the left one, their sum for "both"; inf where it is infinite."""
         law, q = self._one("tail_moment"), np.asarray(array(q), dtype=np.float64)
         out = _core.tail_moment(law, np.ascontiguousarray(q).ravel(), real("p", p), _side(tail, ("left", "both", "right")))
         return out.reshape(q.shape)[()]
@@ -250,8 +250,9 @@ class Stable:
 
         method: "ml" (maximum likelihood), "cf" (weighted characteristic function: nearly as good, and faster),
         "koutrouvelis" and "kogon-williams" (regressions on the characteristic function), "quantiles" (McCulloch).
-        profile: with "ml", intervals of alpha and beta from the profile of the likelihood. alpha is looked for from 0.2 on by "ml",
-        0.5 by "quantiles", 0.1 by others; at 0.2 "ml" knows no errors: they are nan, and the intervals leave nothing out.
+        profile: with "ml", intervals of alpha and beta from the profile of the likelihood. The smallest alpha that is looked for is
+        0.2 with "ml", 0.5 with "quantiles" and 0.1 with the others. A fit of "ml" that ends at 0.2 has no errors: they are nan, and
+        the intervals are whole ranges.
         fit(-x) is the mirror of fit(x), bit for bit. NaN is left out, and so are infinities with "ml", as no stable law gives them;
         for the others they are the farthest numbers. `n` of the result says how many numbers it rests on, `nan` and `inf` how many
         were not finite.
@@ -295,7 +296,7 @@ def fit_student(x):
 def fit_elliptical(x):
     """The elliptical stable law of n rows, log E exp(it'(X - location)) = -(t' shape t)^(alpha/2): a dict with "alpha", its 95 %
     "interval" and standard "error", "location" (componentwise median) and "shape" (Tyler's estimator, its size by likelihood). The
-    shape is that of x / "unit": 1.0, or a power of two where squares of spreads would be no numbers."""
+    shape is that of x / "unit", which is 1.0, or a power of two where squares of spreads would leave the range of doubles."""
     x = array(x)
     if x.ndim != 2:
         raise ValueError(f"x has {x.ndim} axes; it must have two, n rows of d entries.")
@@ -329,16 +330,16 @@ def tail_index(x, batch=10, bootstrap=0, threads=0):
 
     x: numbers (one axis), or vectors (two axes: n rows, of which the noise around their median is measured).
     batch: how many of them are combined at a time, for the comparison of mean and median.
-    bootstrap: of numbers, how many samples of the fitted law "p_value" is simulated by (199 take some 0.3 s, divided among the
-    threads); 0 is by the law of large samples.
-    Gives a dict: "verdict" is a sentence; "infinite_variance" is "yes", "no" or "unclear"; "stable_fits" with "p_value" says
+    bootstrap: of numbers, how many samples of the fitted law are drawn for "p_value" (199 take some 0.3 s, divided among the
+    threads); with 0 it is that of large samples.
+    The result is a dict: "verdict" is a sentence; "infinite_variance" is "yes", "no" or "unclear"; "stable_fits" with "p_value" says
     whether a stable law is a fair description; "advice" is "mean", "median", "huber" or "unclear"; "bias" is the distance from
     the mean to the median, in spreads (of vectors without a sign). "mean_squared_errors" are those of "mean", "median", "huber" and,
     of vectors, "geometric_median" in such batches; "better_median" is then "geometric" or "componentwise". "tail_index" has its 95 %
     "interval"; "tails" has the peaks over a threshold of each tail: "xi" (1 / tail index) with its "interval", and the "moment" and
     "hill" estimates of it likewise. Of vectors, "components" has the heaviest ones, at most 32 of them: "index", "xi" and its
     "interval". "quantiles" (McCulloch's fit of a stable law), "hill" and "log_moment" are dicts with "alpha" and its "interval", or
-    a sentence where the method cannot tell; "no_tail_index" names those whose alpha is none, because no stable law fits.
+    a sentence where the method cannot tell; "no_tail_index" names those whose alpha is no tail index, because no stable law fits.
     NaN is left out; an infinity counts as farther out than every finite number. "nan" and "inf" are how many there are.
     """
     batch, x = whole("batch", batch, 1, 2**53), array(x)

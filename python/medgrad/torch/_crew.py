@@ -19,13 +19,13 @@ class Crew:
     """Workers that go on when some of them die: a Gloo group that is made anew of those that are left.
 
     store is a torch.distributed store that outlives every worker: a FileStore, or a TCPStore in a process of its own. rank and
-    size are those at the start. Whoever does not answer within `timeout` seconds is left out: it must be longer than what a
-    worker does between two calls. `quorum`: with fewer left, a RuntimeError.
+    size are those at the start. Whoever does not answer within `timeout` seconds is left out, so it must be longer than a worker
+    takes between two calls. With fewer than `quorum` left there is a RuntimeError.
 
         crew = medgrad.torch.Crew(store, rank, size, timeout=30)
         crew.all_reduce(flat_gradient, "median")
 
-    A worker may die when some of the others have the result already and some do not; those then get it from the first.
+    A worker may die when some of the others have the result already and some have not: the latter then get it from the former.
     """
 
     def __init__(self, store: Any, rank: int, size: int, timeout: float = 30.0, quorum: int = 1) -> None:

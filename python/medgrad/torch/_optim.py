@@ -93,17 +93,18 @@ class TrackingOptimizer(torch.optim.Optimizer):
             effective_beta   1 - |m_new - m| / |g - m|: the momentum coefficient of this step
             clipped_share    the share of the components whose increment was cut
             non_finite       components of g that were NaN or Inf
-            tau              where the method has one; size, where it is "auto": what it was taken from
-            skipped          1 where the step was left out for them
+            tau              where the method has one
+            size             where tau is "auto": the S that it was taken from
+            skipped          1 where the step was left out because of them
 
-        With scopes other than global the names begin with that of the group or parameter: "group 1/increment_norm". Values
+        With scopes other than global, names begin with the group or the parameter: "group 1/increment_norm". Values
         on a device are fetched here, and not before.
         """
         return self._engine.last_step()
 
     @property
     def skipped(self) -> int:
-        """Steps of scopes that were left out for a gradient that is not finite."""
+        """How many steps of scopes were left out because a gradient was not finite."""
         return int(self.param_groups[0].get("skipped", 0))
 
     def estimate(self, parameter: torch.Tensor) -> Optional[torch.Tensor]:
@@ -111,14 +112,14 @@ class TrackingOptimizer(torch.optim.Optimizer):
         return self.state[parameter].get("m") if parameter in self.state else None
 
     def name_parameters(self, module: torch.nn.Module) -> None:
-        """Names for reports and errors; without them it is "parameter 3 of group 1"."""
+        """Takes the names of the module's parameters for reports and errors, which otherwise say "parameter 3 of group 1"."""
         self._engine.names.update((id(w), name) for name, w in module.named_parameters())
 
     # ---- Saving ----
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """Goes on bit for bit where another stopped, with its options. A ValueError, and nothing changes, where the state is
-        of another optimiser, method or model."""
+        """Goes on bit for bit where the optimiser that was saved stopped, with its options. A state of another optimiser, method or
+        model is a ValueError and changes nothing."""
         memory = self._checked(state_dict)
         super().load_state_dict(state_dict)
         # torch would bring m to the type of the weights; of half precision, it is kept in float. And it is ours alone.
@@ -179,14 +180,14 @@ class MedianSGD(TrackingOptimizer):
     for "cclip") at the rate `rate`; theta=0.1, level=0.2, rate=0.1.
 
     start="cold" takes m as 0 before every step: "vclip" becomes gradient clipping, "sign" sign-SGD.
-    weight_decay is part of the gradient, g + weight_decay w, or with decoupled=True beside it, as in AdamW.
+    weight_decay is part of the gradient, g + weight_decay w; with decoupled=True it acts on w directly, as in AdamW.
     maximize=True ascends; m still estimates the gradient.
     scope says what the estimator treats as one vector: "global" (all parameters of all groups), "group" or "tensor".
     bad_gradient: "robust" (a NaN leaves its component of m as it was, an infinity is clipped like any large value), "skip"
     (the step of its scope is left out and counted) or "raise" (a ValueError that names the parameter). m and w stay finite.
 
-    Dense float and double tensors on the CPU go through the kernels of the core, with the bits of the C++ optimiser; all
-    else through tensor operations that never wait for a device ("raise" must).
+    Dense float and double tensors on the CPU go through the kernels of the core, with the bits of the C++ optimiser.
+    Everything else goes through tensor operations, which never wait for a device unless bad_gradient="raise" makes them.
 
     >>> import torch, medgrad.torch
     >>> net = torch.nn.Linear(3, 1)

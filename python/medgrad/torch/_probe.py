@@ -42,9 +42,10 @@ def probe(model: torch.nn.Module, loss: Callable[[torch.nn.Module, Any], torch.T
 
         gbar = (1/K) sum_k g_k,   errors |g_k - gbar|,   and the index alpha of their tails.
 
-    batches is gone through twice (a list, or a data loader without shuffling), as holding all gradients would take K times
-    the model: a model with dropout draws it anew in each, and its noise is part of the errors. Gradients of the model are
-    overwritten and left None; its buffers, such as the means of BatchNorm, are left as they were. A ValueError for fewer than two batches, and where a gradient is not finite.
+    The batches are gone through twice (a list, or a data loader without shuffling), as holding all gradients would take K times
+    the model. A model with dropout draws anew each time, and that noise is part of the errors. Gradients of the model are
+    overwritten and left None; its buffers, such as the means of BatchNorm, stay as they were. A ValueError for fewer than two
+    batches, and where a gradient is not finite.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"model is {type(model).__name__}; it must be a torch.nn.Module.")

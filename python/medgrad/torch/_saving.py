@@ -19,7 +19,7 @@ def save_state(optimizer: torch.optim.Optimizer, path: Union[str, "os.PathLike[s
     """Saves what an optimiser's state_dict() says: one of medgrad.torch, one that is wrapped, or any other of PyTorch.
 
     The file is one of safetensors with JSON, as those of `medgrad train`: nothing in it can run, it is replaced in one step and
-    has a checksum. medgrad.load_checkpoint reads it without PyTorch. A TypeError where the state has something else than
+    has a checksum. medgrad.load_checkpoint reads it without PyTorch. A TypeError where the state has something other than
     numbers, texts, lists, dicts and dense tensors.
     """
     tensors = {}
@@ -28,8 +28,8 @@ def save_state(optimizer: torch.optim.Optimizer, path: Union[str, "os.PathLike[s
 
 
 def load_state(optimizer: torch.optim.Optimizer, path: Union[str, "os.PathLike[str]"]) -> None:
-    """Goes on, bit for bit, where the optimiser that was saved stopped. A ValueError, and nothing changes, where the file is
-    damaged or is of another optimiser, method or model."""
+    """Goes on, bit for bit, where the optimiser that was saved stopped. A file that is damaged, or of another optimiser, method or
+    model, is a ValueError and changes nothing."""
     read = load_checkpoint(path)
     if read["kind"] != "state":
         raise ValueError(f"{os.fspath(path)} is no state of an optimiser of PyTorch; medgrad.load_checkpoint reads it.")

@@ -114,7 +114,7 @@ class FilteredOptimizer(torch.optim.Optimizer):
         return self._memory.get(parameter, {}).get("m")
 
     def name_parameters(self, module: torch.nn.Module) -> None:
-        """Names for reports and errors."""
+        """Takes the names of the module's parameters for reports and errors."""
         self._engine.names.update((id(w), name) for name, w in module.named_parameters())
 
     def zero_grad(self, *args: Any, **kwargs: Any) -> None:
@@ -136,8 +136,8 @@ class FilteredOptimizer(torch.optim.Optimizer):
                                                           "line": self._settings_now().line}}
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """Goes on bit for bit where another stopped. A ValueError, and nothing changes, where the state is of another method or
-        model, or is none."""
+        """Goes on bit for bit where the filter that was saved stopped. A state of another method or model, or what is no state, is a
+        ValueError and changes nothing."""
         saved = state_dict.get("filter") if isinstance(state_dict, dict) else None
         if saved is None:
             raise ValueError("the state has no filter: it is of an optimiser that was not wrapped.")
