@@ -47,7 +47,7 @@ def main():
             axes.plot(inverse, middle, color=colour(method), label=name)
             axes.fill_between(inverse, low, high, color=colour(method), alpha=0.2, linewidth=0)
         axes.set(yscale="log", xlabel="1/α: 0.5 is Gaussian, 1 is Cauchy", ylabel="relative error after 1000 steps")
-        axes.legend()
+        axes.legend(loc="upper left")
 
     draw(given.figures, "tutorial-1", plot)
 
