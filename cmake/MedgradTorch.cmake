@@ -31,18 +31,24 @@ foreach(folder IN LISTS TORCH_INCLUDE_DIRS)
 endforeach()
 
 # Workers that break Gloo's protocol are lost like dead ones where Gloo is a library of its own, as Debian's is, whose
-# headers can be built on (src/torch/dist/guarded_device.h). Wheels have a Gloo within, of a version that nobody tells.
+# headers can be built on (src/torch/dist/guarded_device.h). Wheels have a Gloo within, of a version that nobody tells; what
+# counts is the libtorch that is linked, whatever others the system has.
+set(MEDGRAD_GUARDS_GLOO OFF)
 find_library(medgrad_gloo gloo)
-cmake_path(GET TORCH_LIBRARY PARENT_PATH medgrad_torch_folder)
-if(medgrad_gloo AND NOT DEFINED MEDGRAD_GUARDS_GLOO)
-  execute_process(COMMAND ${CMAKE_READELF} -d ${medgrad_torch_folder}/libtorch_cpu.so OUTPUT_VARIABLE medgrad_needed ERROR_QUIET)
+get_target_property(medgrad_torch_cpu torch_cpu LOCATION)
+if(medgrad_gloo AND medgrad_torch_cpu)
+  execute_process(COMMAND ${CMAKE_READELF} -d ${medgrad_torch_cpu} OUTPUT_VARIABLE medgrad_needed ERROR_QUIET)
   if(medgrad_needed MATCHES "libgloo")
-    set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
-    try_compile(MEDGRAD_GUARDS_GLOO ${PROJECT_BINARY_DIR}/guards_gloo SOURCES ${PROJECT_SOURCE_DIR}/src/torch/dist/guarded_device.cc
-      CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}/src
-      "-DCMAKE_CXX_FLAGS=-DMEDGRAD_GUARDS_GLOO -idirafter ${PROJECT_SOURCE_DIR}/cmake/gloo_headers"
-      CXX_STANDARD 20)
-    unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
+    if(NOT DEFINED medgrad_gloo_is_known)
+      set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+      try_compile(medgrad_gloo_is_known ${PROJECT_BINARY_DIR}/guards_gloo
+        SOURCES ${PROJECT_SOURCE_DIR}/src/torch/dist/guarded_device.cc
+        CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}/src
+        "-DCMAKE_CXX_FLAGS=-DMEDGRAD_GUARDS_GLOO -idirafter ${PROJECT_SOURCE_DIR}/cmake/gloo_headers"
+        CXX_STANDARD 20)
+      unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
+    endif()
+    set(MEDGRAD_GUARDS_GLOO ${medgrad_gloo_is_known})
   endif()
 endif()
 
