@@ -9,6 +9,7 @@
 #include "medgrad/stable.h"
 #include "medgrad/thread_pool.h"
 #include "noise/reach.h"
+#include "noise/stable_test.h"
 #include "noise/tail_parts.h"
 
 namespace medgrad::noise {
@@ -51,8 +52,8 @@ Simulated simulate(const StableFit& all, std::size_t n, ThreadPool* pool) {
     std::vector<double> x(n);
     law.sample(x, kSeed, i);
     try {
-      const StableTest test = test_stable(x);
-      result.p_values[i] = test.p_value;
+      const StableTest test = test_of_fit(x);
+      result.p_values[i] = test.p_of_fit;
       result.offs[i] = std::fabs(test.fit.parameters.alpha - found.alpha + error * shifts[i]);
     } catch (const Error&) {  // alpha next to 0: half of them are one double
     }
@@ -102,7 +103,7 @@ std::optional<StableTest> component_test(const NoiseMatrix& noise, const StableF
     for (const StableTest& test : tests) {
       const double off = std::fabs(test.fit.parameters.alpha - law.parameters.alpha);
       const auto as_small = std::count_if(simulated.p_values.begin(), simulated.p_values.end(),
-                                          [&](double p) { return p <= test.p_value; });
+                                          [&](double p) { return p <= test.p_of_fit; });
       const auto as_far = std::count_if(simulated.offs.begin(), simulated.offs.end(),
                                         [&](double simulated_off) { return simulated_off >= off; });
       smallest.of_law = std::min(smallest.of_law, by_samples(test.p_value, as_small));
@@ -111,7 +112,7 @@ std::optional<StableTest> component_test(const NoiseMatrix& noise, const StableF
     }
   }
   result.fit = law;
-  result.p_value = std::min({1.0, times * smallest.either(), reach});
+  result.p_value = result.p_of_fit = std::min({1.0, times * smallest.either(), reach});
   return result;
 }
 

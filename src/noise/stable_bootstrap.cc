@@ -8,6 +8,7 @@
 #include "medgrad/error.h"
 #include "medgrad/stable_fit.h"
 #include "medgrad/thread_pool.h"
+#include "noise/stable_test.h"
 #include "noise/tail_parts.h"
 
 namespace medgrad {
@@ -28,12 +29,12 @@ double bootstrap_p_value(const StableTest& test, const BootstrapOptions& options
     std::vector<double> x(n);
     law.sample(x, options.seed, i);
     try {
-      p_values[i] = test_stable(x).p_value;
+      p_values[i] = noise::test_of_fit(x).p_of_fit;
     } catch (const Error&) {  // alpha next to 0: half of them are one double
     }
   });
   const auto smaller =
-      std::count_if(p_values.begin(), p_values.end(), [&](double p) { return p <= test.p_value; });
+      std::count_if(p_values.begin(), p_values.end(), [&](double p) { return p <= test.p_of_fit; });
   const double p_value =
       static_cast<double>(smaller + 1) / static_cast<double>(options.resamples + 1);
   return smaller > 0 ? p_value : std::min(p_value, test.p_value);

@@ -12,6 +12,7 @@
 #include "medgrad/error.h"
 #include "noise/likelihood.h"
 #include "noise/regression_fit.h"
+#include "noise/stable_test.h"
 #include "noise/standardised.h"
 #include "noise/tail_parts.h"
 
@@ -227,7 +228,7 @@ FitMethod fit_method(std::string_view text) {
 
 StableFit fit_stable(std::span<const double> sample, const StableFitOptions& options) {
   if (options.method == FitMethod::quantiles) return fit_stable(sample);
-  if (options.method == FitMethod::characteristic) return test_stable(sample).fit;
+  if (options.method == FitMethod::characteristic) return noise::test_of_fit(sample).fit;
   const noise::Standardised s = noise::standardise(sample);
   return noise::as_given(s, options.method == FitMethod::likelihood
                                 ? fit_likelihood(s, options.profile)

@@ -40,7 +40,7 @@ TEST(Bootstrap, SeesWhatIsNotStable) {
   EXPECT_LT(test.p_value, 1e-10);
   EXPECT_EQ(bootstrap_p_value(test, {.resamples = 9}), test.p_value);
   StableTest once = test;
-  once.p_value = 1;
+  once.p_value = once.p_of_fit = 1;
   EXPECT_EQ(bootstrap_p_value(once, {.resamples = 9}), 1);
   EXPECT_FALSE(judge_tails(x, {.bootstrap = 9}).stable_fits());
 }
