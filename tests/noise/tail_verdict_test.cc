@@ -433,11 +433,10 @@ TEST(StableTest, LevelAndCoverage) {
   }
 }
 
-// The whole verdict, with the tests of the tail and of reach, turns down about 5 % of stable
-// samples, at small alpha, too, where the peak is narrower than what the first fit is off by. Of
-// 40, 7 or more (17.5 %) are turned down once in 300 at 5 %: 1 - sum_{k<=6} C(40, k) 0.05^k
-// 0.95^(40-k) = 0.0034. At 34 %, which it would be by the first fit alone for beta = 1, 6 or fewer
-// are once in 160.
+// The whole verdict, with the tests of the tail and of reach. At small alpha the peak is narrower
+// than what the first fit is off by. Of 200 such samples 8.5 % are turned down (docs/tails.md). Of
+// 40, 9 or more are once in 180 then: 1 - sum_{k<=8} C(40, k) 0.085^k 0.915^(40-k) = 0.0056. At 34
+// %, as it would be by the first fit alone for beta = 1, 8 or fewer are once in 25 (0.040).
 TEST(StableTest, LevelAtSmallAlpha) {
   const std::pair<double, double> shapes[] = {{0.5, 1}, {0.5, 0}};
   for (const auto& [alpha, beta] : shapes) {
@@ -448,7 +447,7 @@ TEST(StableTest, LevelAtSmallAlpha) {
       for (double& v : x) v = laws::stable(r, alpha, beta);
       turned_down += judge_tails(x).stable_fits() ? 0 : 1;
     }
-    EXPECT_LE(turned_down, 6) << beta;
+    EXPECT_LE(turned_down, 8) << beta;
   }
 }
 
