@@ -16,7 +16,7 @@
 namespace medgrad::bench {
 
 void tail_table(int seeds) {
-  constexpr std::uint64_t kFirstSeed = 5000;  // none that the tests use, nor anything was tuned on
+  constexpr std::uint64_t kFirstSeed = 61000;  // none that the tests use, nor anything was tuned on
   std::printf(
       "| law | n | infinite variance: yes / no / unclear | a stable law fits | skewed | advice: "
       "mean / median / Huber / unclear | right | index below 2 claimed | interval covers |\n"
