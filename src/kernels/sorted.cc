@@ -32,38 +32,62 @@ using Tag = hn::CappedTag<T, Line<T>()>;
 template <std::size_t N>
 inline constexpr MedianNetwork<N> kMedianOf{};
 
+// Sums of the n columns at j, as an alarm: 0 times the sum of a column is NaN where an entry is not
+// finite, and stays in the sum of those. fill(i) takes the place of row i where there are fewer.
+template <std::size_t N, std::size_t kLeast, class D, class T, class Fill, class V = hn::Vec<D>>
+HWY_INLINE void LoadAll(D d, const T* const* at, std::size_t n, std::size_t j, const Fill& fill,
+                        V* HWY_RESTRICT v, V& alarm) {
+  auto sum = hn::Zero(d);
+  for (std::size_t i = 0; i < N; ++i) {
+    if (i < kLeast || i < n) {
+      v[i] = hn::LoadU(d, at[i] + j);
+      sum = hn::Add(sum, v[i]);
+    } else {
+      v[i] = fill(i);
+    }
+  }
+  alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
+}
+
 // The median of n rows, kLeast <= n <= N, in a network for N, N even: filled up with the smallest
-// and the largest numbers, as many of the one as of the other, or one more of these.
+// and the largest numbers, as many of the one as of the other, or one more of these. False if an
+// entry is not finite.
 template <std::size_t N, std::size_t kLeast, class T>
-void PaddedMediansOf(const T* const* rows, std::size_t n, std::size_t count, T* HWY_RESTRICT out) {
+bool PaddedMediansOf(const T* const* rows, std::size_t n, std::size_t begin, std::size_t count,
+                     T* HWY_RESTRICT out) {
   const Tag<T> d;
   const auto inf = hn::Set(d, std::numeric_limits<T>::infinity());
   T few[Line<T>()];
   T* HWY_RESTRICT const to = count < hn::Lanes(d) ? few : out;
-  VisitVectors<N>(d, rows, n, 0, count, [&](const T* const* at, std::size_t j) HWY_ATTR {
-    hn::Vec<decltype(d)> v[N];
-    for (std::size_t i = 0; i < N; ++i) {
-      if (i < kLeast || i < n) {
-        v[i] = hn::LoadU(d, at[i] + j);
-      } else {
-        v[i] = (i - n) % 2 == 0 ? inf : hn::Neg(inf);
-      }
-    }
-    CompareAll<kMedianOf<N>>(v);
-    hn::StoreU(n % 2 == 1 ? v[N / 2 - 1] : Midpoint(d, v[N / 2 - 1], v[N / 2]), d, to + j);
-  });
+  auto alarm = hn::Zero(d);
+  VisitVectors<N>(
+      d, rows, n, begin,
+      count, [&](const T* const* at, std::size_t j) HWY_ATTR __attribute__((always_inline)) {
+        if constexpr (N <= kSortedDirectly) {
+          for (std::size_t i = 0; i < kLeast; ++i) hwy::Prefetch(at[i] + j + 2048 / sizeof(T));
+        }
+        hn::Vec<decltype(d)> v[N];
+        const auto fill = [&](std::size_t i)
+                              HWY_ATTR { return (i - n) % 2 == 0 ? inf : hn::Neg(inf); };
+        LoadAll<N, kLeast>(d, at, n, j, fill, v, alarm);
+        CompareAll<kMedianOf<N>>(v);
+        hn::StoreU(n % 2 == 1 ? v[N / 2 - 1] : Midpoint(d, v[N / 2 - 1], v[N / 2]), d, to + j);
+      });
   if (to == few) std::copy_n(few, count, out);
+  return hn::AllTrue(d, hn::Eq(alarm, hn::Zero(d)));
 }
 
 template <class T>
-void PaddedMedians(const T* const* rows, std::size_t n, std::size_t count, T* out) {
-  if (n <= 20) return PaddedMediansOf<20, 1>(rows, n, count, out);
-  if (n <= 24) return PaddedMediansOf<24, 21>(rows, n, count, out);
-  if (n <= 28) return PaddedMediansOf<28, 25>(rows, n, count, out);
-  if (n <= 32) return PaddedMediansOf<32, 29>(rows, n, count, out);
-  if (n <= 40) return PaddedMediansOf<40, 33>(rows, n, count, out);
-  if (n <= 48) return PaddedMediansOf<48, 41>(rows, n, count, out);
-  PaddedMediansOf<64, 49>(rows, n, count, out);
+bool PaddedMedians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                   T* out) {
+  const std::size_t count = end - begin;
+  if (n <= 20) return PaddedMediansOf<20, 1>(rows, n, begin, count, out);
+  if (n <= 24) return PaddedMediansOf<24, 21>(rows, n, begin, count, out);
+  if (n <= 28) return PaddedMediansOf<28, 25>(rows, n, begin, count, out);
+  if (n <= 32) return PaddedMediansOf<32, 29>(rows, n, begin, count, out);
+  if (n <= 40) return PaddedMediansOf<40, 33>(rows, n, begin, count, out);
+  if (n <= 48) return PaddedMediansOf<48, 41>(rows, n, begin, count, out);
+  return PaddedMediansOf<64, 49>(rows, n, begin, count, out);
 }
 
 // All of the network of N, without pruning.
@@ -132,23 +156,6 @@ HWY_INLINE void StoreNear(D d, const DoubleSum<D>& sum, const Wanted<T>& wanted,
   outcome.settled = hn::AllTrue(d, hn::Eq(odd, hn::Zero(d))) && outcome.settled;
 }
 
-// Sums of the n columns at j, as an alarm: 0 times the sum of a column is NaN where an entry is not
-// finite, and stays in the sum of those.
-template <std::size_t N, std::size_t kLeast, class D, class T, class V = hn::Vec<D>>
-HWY_INLINE void LoadAll(D d, const T* const* at, std::size_t n, std::size_t j, V fill,
-                        V* HWY_RESTRICT v, V& alarm) {
-  auto sum = hn::Zero(d);
-  for (std::size_t i = 0; i < N; ++i) {
-    if (i < kLeast || i < n) {
-      v[i] = hn::LoadU(d, at[i] + j);
-      sum = hn::Add(sum, v[i]);
-    } else {
-      v[i] = fill;
-    }
-  }
-  alarm = hn::Add(alarm, hn::Mul(sum, hn::Zero(d)));
-}
-
 // n rows, kLeast <= n <= N, sorted. Up to 16 of them stay in registers; those that are chosen by a
 // rank that is not known to the compiler are read from a tile. One function for both means, so that
 // each network is there once. False if an entry is not finite.
@@ -157,7 +164,8 @@ bool SortedMeansOf(const T* const* rows, const Wanted<T>& wanted, std::size_t be
                    std::size_t count, Outcome& outcome) {
   const Tag<T> d;
   const std::size_t n = wanted.n, f = wanted.f, lanes = hn::Lanes(d);
-  const auto inf = hn::Set(d, std::numeric_limits<T>::infinity());
+  const auto infinity = hn::Set(d, std::numeric_limits<T>::infinity());
+  const auto inf = [&](std::size_t) HWY_ATTR { return infinity; };
   const auto none = hn::Zero(d);
   alignas(64) T tile[N * Line<T>()];
   auto alarm = none;
@@ -203,7 +211,8 @@ bool HalvesMeansOf(const T* const* rows, const Wanted<T>& wanted, std::size_t be
   const Tag<T> d;
   const std::size_t n = wanted.n, f = wanted.f, lanes = hn::Lanes(d);
   const std::size_t of_b = n / 2, of_a = n - of_b;
-  const auto inf = hn::Set(d, std::numeric_limits<T>::infinity());
+  const auto infinity = hn::Set(d, std::numeric_limits<T>::infinity());
+  const auto inf = [&](std::size_t) HWY_ATTR { return infinity; };
   alignas(64) T tile[2 * H * Line<T>()];
   const T *const a = tile, *const b = tile + H * lanes;
   auto alarm = hn::Zero(d);
@@ -292,7 +301,8 @@ bool QuarterMeansOf(const float* const* rows, const Wanted<float>& wanted, std::
       d, rows, N, begin,
       count, [&](const float* const* at, std::size_t j) HWY_ATTR __attribute__((always_inline)) {
         hn::Vec<decltype(d)> v[N];
-        LoadAll<N, N>(d, at, N, j, hn::Zero(d), v, alarm);
+        LoadAll<N, N>(
+            d, at, N, j, [&](std::size_t) HWY_ATTR { return hn::Zero(d); }, v, alarm);
         for (std::size_t i = 0; i < N; ++i) hwy::Prefetch(at[i] + j + 2048 / sizeof(float));
         CompareAll<kQuarterOf<N, kNear>>(v);
         DoubleSum<Tag<float>> sum;
@@ -361,11 +371,13 @@ NearMeans SortedMeans(const T* const* rows, std::size_t n, std::size_t begin, st
   return {entries && outcome.finite, outcome.settled};
 }
 
-void PaddedMediansF32(const float* const* rows, std::size_t n, std::size_t count, float* out) {
-  PaddedMedians(rows, n, count, out);
+bool PaddedMediansF32(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                      float* out) {
+  return PaddedMedians(rows, n, begin, end, out);
 }
-void PaddedMediansF64(const double* const* rows, std::size_t n, std::size_t count, double* out) {
-  PaddedMedians(rows, n, count, out);
+bool PaddedMediansF64(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                      double* out) {
+  return PaddedMedians(rows, n, begin, end, out);
 }
 NearMeans MeansF32(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
                    std::size_t f, float* out, float* odd) {
@@ -387,14 +399,16 @@ HWY_EXPORT(MeansF32);
 HWY_EXPORT(MeansF64);
 
 template <>
-void sorted_medians(const float* const* rows, std::size_t n, std::size_t count, float* out) {
+bool sorted_medians(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                    float* out) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(PaddedMediansF32)(rows, n, count, out);
+  return HWY_DYNAMIC_DISPATCH(PaddedMediansF32)(rows, n, begin, end, out);
 }
 template <>
-void sorted_medians(const double* const* rows, std::size_t n, std::size_t count, double* out) {
+bool sorted_medians(const double* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                    double* out) {
   simd_ready();
-  HWY_DYNAMIC_DISPATCH(PaddedMediansF64)(rows, n, count, out);
+  return HWY_DYNAMIC_DISPATCH(PaddedMediansF64)(rows, n, begin, end, out);
 }
 template <>
 bool sorted_means(const float* const* rows, std::size_t n, std::size_t begin, std::size_t end,

@@ -10,8 +10,8 @@ namespace medgrad::kernels {
 
 inline constexpr std::size_t kSortedRows = 64;
 
-// Up to this many rows means are taken from the caller's rows, without the time for a copy: of
-// more, those that are a power of two apart share too few places of the cache.
+// Up to this many rows medians and means are taken from the caller's rows, without the time for a
+// copy: of more, those that are a power of two apart share too few places of the cache.
 inline constexpr std::size_t kSortedDirectly = 48;
 
 // Two sorted halves are enough for a trimmed mean of more rows, where no more than a quarter is cut
@@ -21,10 +21,12 @@ template <class T>
   return sizeof(T) == 4 && n <= 2 * kSortedRows && 4 * f <= n;
 }
 
-// out[j] = the median of rows[i][j], j < count; even n: the midpoint of the two middle values.
-// Entries are finite, n <= kSortedRows.
+// out[j - begin] = the median of column j, begin <= j < end; even n: the midpoint of the two middle
+// values. n <= kSortedRows. False if an entry is not finite, and `out` is then of no use; it may be
+// a false alarm where the sum of a column overflows.
 template <class T>
-void sorted_medians(const T* const* rows, std::size_t n, std::size_t count, T* out);
+bool sorted_medians(const T* const* rows, std::size_t n, std::size_t begin, std::size_t end,
+                    T* out);
 
 // out[j - begin] = the mean, in double, of what is left of column j, begin <= j < end, without its
 // f smallest and f largest entries; 2 f < n <= kSortedRows, or halves_are_enough. Doubles are added

@@ -105,10 +105,13 @@ TYPED_TEST(Select, NetworksSort) {
         const std::size_t length = 64 / sizeof(T) + 3;
         this->fill(n, length, kind);
         std::vector<T> medians(length), means(length);
-        if (n <= kSortedRows) sorted_medians(this->rows_.data(), n, length, medians.data());
-        for (std::size_t j = 0; j < length && n <= kSortedRows; ++j) {
-          const auto column = this->sorted_column(j);
-          ASSERT_EQ(medians[j], std::midpoint(column[(n - 1) / 2], column[n / 2]));
+        for (const std::size_t begin : {std::size_t{0}, length - 1}) {
+          if (n > kSortedRows) break;
+          (void)sorted_medians(this->rows_.data(), n, begin, length, medians.data());
+          for (std::size_t j = begin; j < length; ++j) {
+            const auto column = this->sorted_column(j);
+            ASSERT_EQ(medians[j - begin], std::midpoint(column[(n - 1) / 2], column[n / 2]));
+          }
         }
         // A sum in sorted order has one result. Floats may be added in another order, in double,
         // which leaves 2^-47 of them and a rounding to float.
@@ -141,6 +144,29 @@ TYPED_TEST(Select, NetworksSort) {
 }
 
 // The mean of what is between, summed by hand in long double, to rounding of doubles.
+TYPED_TEST(Select, NetworksSeeWhatIsNotFinite) {
+  using T = TypeParam;
+  const std::size_t length = 64 / sizeof(T) + 3;
+  for (const std::string& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    force_simd_target(target);
+    for (const std::size_t n : {17u, 20u, 21u, 28u, 32u, 33u, 47u, 48u, 49u, 64u}) {
+      std::vector<T> medians(length);
+      for (std::size_t at = 0; at < n * length; at += 7) {
+        this->fill(n, length, this->kinds().front());
+        T& entry = this->data_[1 + at / length * (length + 1) + at % length];
+        for (const T x :
+             {std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
+          entry = x;
+          ASSERT_FALSE(sorted_medians(this->rows_.data(), n, 0, length, medians.data()));
+        }
+        entry = 1;
+        ASSERT_TRUE(sorted_medians(this->rows_.data(), n, 0, length, medians.data()));
+      }
+    }
+  }
+}
+
 TYPED_TEST(Select, TrimmedMeans) {
   using T = TypeParam;
   const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()) +

@@ -135,6 +135,8 @@ Count medians(const Input<T>& input, std::span<T> out) {
   return for_each_direct_step(
       input,
       [&](std::size_t begin, std::size_t end) {
+        if (input.n > kernels::kRegisterRows)
+          return kernels::sorted_medians(input.rows.data(), input.n, begin, end, &out[begin]);
         return kernels::register_medians(input.rows.data(), input.n, begin, end, &out[begin],
                                          stream);
       },
@@ -146,7 +148,8 @@ Count medians(const Input<T>& input, std::span<T> out) {
         }
         block.load(begin, end);
         column_median(block.rows(), block.count(), &out[begin], block.scratch());
-      });
+      },
+      kernels::kSortedDirectly);
 }
 
 template <Real T>

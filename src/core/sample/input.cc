@@ -201,7 +201,7 @@ void ColumnMedian<T>::operator()(const T* const* rows, std::size_t count, T* out
   if (n_ <= kernels::kRegisterRows) {
     (void)kernels::register_medians(rows, n_, 0, count, out);  // entries are finite: no news
   } else if (n_ <= kernels::kSortedRows) {
-    kernels::sorted_medians(rows, n_, count, out);
+    (void)kernels::sorted_medians(rows, n_, 0, count, out);
   } else if (by_counting()) {
     (void)try_counting(rows, count, out, scratch);
   } else {
