@@ -16,20 +16,26 @@ namespace {
 using Pair = std::pair<std::size_t, std::size_t>;  // the larger index first
 
 // Those whose square of the distance has lost more than two digits.
-std::vector<Pair> cancelled(const Gram& gram) {
+std::vector<Pair> cancelled(const Gram& gram, ThreadPool* pool) {
   constexpr double kLeast = 1e-2;
   const std::size_t points = gram.points;
   std::vector<double> own(points);
   for (std::size_t i = 0; i < points; ++i) own[i] = gram.row(i)[i];
+  std::vector<char> lost(points, 1);
+  if (gram.exponents.empty()) {  // nearly always none has
+    for_each_band(pool, points, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const double* const g = gram.row(i);
+        double most = 0;
+        for (std::size_t k = 0; k < i; ++k)
+          most = std::max(most, 2 * g[k] - (1 - kLeast) * (own[i] + own[k]));
+        lost[i] = most == 0 ? 0 : 1;
+      }
+    });
+  }
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < points; ++i) {
-    const double* const g = gram.row(i);
-    if (gram.exponents.empty()) {  // nearly always there are none
-      double most = 0;
-      for (std::size_t k = 0; k < i; ++k)
-        most = std::max(most, 2 * g[k] - (1 - kLeast) * (own[i] + own[k]));
-      if (most == 0) continue;
-    }
+    if (lost[i] == 0) continue;
     for (std::size_t k = 0; k < i; ++k) {
       const Scaled square = gram.square(i, k);
       const double sum = std::ldexp(own[i], 2 * gram.exponent(i) - square.exponent) +
@@ -109,7 +115,7 @@ class Data {
 template <Real T>
 void measure_close_pairs(const Input<T>& input, Gram& gram) {
   const std::size_t points = gram.points;
-  std::vector<Pair> close = cancelled(gram);
+  std::vector<Pair> close = cancelled(gram, input.pool);
   if (close.empty()) return;
   const Data<T> data(input, gram);
 

@@ -80,10 +80,9 @@ double Filter::find_widest() {
   }
   SymmetricMatrix<double>(m_, squares_.data(), pool_).multiply(share.data(), mean_.data());
   all_ = std::inner_product(share.begin(), share.end(), mean_.begin(), 0.0);
-  constexpr std::size_t kBand = 128;
-  for_each(pool_, (m_ + kBand - 1) / kBand, [&](std::size_t band) {
-    kernels::scale_centred(squares_.data(), m_, band * kBand, std::min((band + 1) * kBand, m_),
-                           mean_.data(), all_, root_.data(), scaled_.data());
+  for_each_band(pool_, m_, [&](std::size_t begin, std::size_t end) {
+    kernels::scale_centred(squares_.data(), m_, begin, end, mean_.data(), all_, root_.data(),
+                           scaled_.data());
   });
   widest_ = largest_eigenpair(m_, std::span(scaled_).first(m_ * m_), pool_);
   return widest_.value = std::max(0.0, widest_.value);

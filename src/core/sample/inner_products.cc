@@ -45,7 +45,7 @@ Scaled Gram::square(std::size_t i, std::size_t k) const {
 }
 
 Gram add_up(std::size_t points, bool origin, const GramRuns& runs, std::span<const double> sums,
-            const Scales& scales) {
+            const Scales& scales, ThreadPool* pool) {
   const std::size_t pairs = pair_index(points, 0);
   Gram gram;
   gram.points = points;
@@ -53,17 +53,20 @@ Gram add_up(std::size_t points, bool origin, const GramRuns& runs, std::span<con
   gram.g.resize(points * points);
   const std::vector<double> ones(runs.count, 1.0);
   Matrix all(pairs);
-  kernels::add_lines(sums.data(), runs.count, pairs, pairs, ones.data(), all.data());
   // The upper triangle a few columns at a time, as a line of the cache has them.
   constexpr std::size_t kColumns = 8;
-  for (std::size_t begin = 0; begin < points; begin += kColumns) {
-    const std::size_t end = std::min(begin + kColumns, points);
-    for (std::size_t i = begin; i < end; ++i)
-      std::copy_n(&all[pair_index(i, 0)], i + 1, &gram.g[i * points]);
-    for (std::size_t k = 0; k < end; ++k)
-      for (std::size_t i = std::max(begin, k); i < end; ++i)
-        gram.g[k * points + i] = gram.g[i * points + k];
-  }
+  for_each_band(pool, points, [&](std::size_t from, std::size_t to) {
+    const std::size_t first = pair_index(from, 0), count = pair_index(to, 0) - first;
+    kernels::add_lines(sums.data() + first, runs.count, count, pairs, ones.data(), &all[first]);
+    for (std::size_t begin = from; begin < to; begin += kColumns) {
+      const std::size_t end = std::min(begin + kColumns, to);
+      for (std::size_t i = begin; i < end; ++i)
+        std::copy_n(&all[pair_index(i, 0)], i + 1, &gram.g[i * points]);
+      for (std::size_t k = 0; k < end; ++k)
+        for (std::size_t i = std::max(begin, k); i < end; ++i)
+          gram.g[k * points + i] = gram.g[i * points + k];
+    }
+  });
   // A point at m has no size: it gets the smallest one, which it does not spoil.
   int least = std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < scales.size(); ++i) {
@@ -83,14 +86,14 @@ Gram gram_of(const Input<T>& input, bool origin) {
   const GramRuns runs(points, input.whole());
   Matrix sums(runs.count * pair_index(points, 0));
   Count seen = sum_runs(input, runs, origin, static_cast<const T*>(nullptr), {}, sums.data());
-  Gram gram = add_up(points, origin, runs, sums, {});
+  Gram gram = add_up(points, origin, runs, sums, {}, input.pool);
   bool safe = true;
   for (std::size_t i = 0; i < points; ++i) safe = safe && safe_square(gram.row(i)[i]);
   if (!safe) {
     const std::vector<T> medians = column_medians(input);
     const Scales scales = scales_around(input, medians, origin);
     seen = sum_runs(input, runs, origin, medians.data(), scales, sums.data());
-    gram = add_up(points, origin, runs, sums, scales);
+    gram = add_up(points, origin, runs, sums, scales, input.pool);
   }
   gram.seen = seen;
   measure_close_pairs(input, gram);

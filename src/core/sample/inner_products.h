@@ -46,7 +46,8 @@ struct Gram {
 
 // The matrix from the sums of all runs (sum_runs of gram.h) with the scales that they had.
 [[nodiscard]] Gram add_up(std::size_t points, bool origin, const GramRuns& runs,
-                          std::span<const double> sums, const Scales& scales);
+                          std::span<const double> sums, const Scales& scales,
+                          ThreadPool* pool = nullptr);
 
 // All of it, in one pass; three where squares overflow or vanish, and one more over rows that are
 // near to others but not to m.

@@ -1,11 +1,14 @@
 // Room for matrices as large as there are pairs of rows.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "medgrad/thread_pool.h"
 
 namespace medgrad::estimators {
 
@@ -41,5 +44,14 @@ struct MatrixAllocator {
 template <class T>
 using MatrixOf = std::vector<T, MatrixAllocator<T>>;
 using Matrix = MatrixOf<double>;
+
+// Runs body(begin, end) for bands of the n rows of a matrix, in parallel. They depend on n alone,
+// and so few rows that they fit into a cache are one.
+template <class Body>
+void for_each_band(ThreadPool* pool, std::size_t n, Body&& body) {
+  constexpr std::size_t kBand = 128;
+  for_each(pool, (n + kBand - 1) / kBand,
+           [&](std::size_t band) { body(band * kBand, std::min((band + 1) * kBand, n)); });
+}
 
 }  // namespace medgrad::estimators

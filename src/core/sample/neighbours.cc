@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/sample/plan.h"
-#include "kernels/select.h"
+#include "core/sample/product.h"
 #include "medgrad/rng.h"
 
 namespace medgrad::estimators {
@@ -34,15 +34,9 @@ struct Near {
 
   Near(const Points& points, std::size_t count)
       : n(points.size()), squares(points.squared_distances()), bound(n) {
-    std::vector<const double*> rows(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      squares[i * n + i] = -1;
-      rows[i] = &squares[i * n];
-    }
+    for (std::size_t i = 0; i < n; ++i) squares[i * n + i] = -1;
     // The matrix is symmetric: its columns are its rows.
-    std::vector<double> room(kernels::select_room<double>(n, n));
-    (void)kernels::select_columns<double>(rows.data(), n, n, count, bound.data(), nullptr,
-                                          room.data());
+    select_of_columns(squares.data(), n, n, count, bound.data(), points.pool());
   }
 
   // Calls visit(k) for the `count` points that are nearest to point i: itself, and of those that
@@ -85,14 +79,16 @@ std::vector<double> krum_scores(const Points& points, std::size_t f, std::size_t
   if (neighbours == 0) neighbours = n - f - 2;
   const Near near(points, neighbours + 1);
   std::vector<double> scores(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!(near.bound[i] > 0)) continue;  // all of them are the same point
-    AnyOrderSum sum(near.bound[i]);
-    near.visit(i, neighbours + 1, [&](std::size_t k) {
-      if (k != i) sum.add(near.squares[i * n + k]);
-    });
-    scores[i] = sum.value();
-  }
+  for_each_band(points.pool(), n, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!(near.bound[i] > 0)) continue;  // all of them are the same point
+      AnyOrderSum sum(near.bound[i]);
+      near.visit(i, neighbours + 1, [&](std::size_t k) {
+        if (k != i) sum.add(near.squares[i * n + k]);
+      });
+      scores[i] = sum.value();
+    }
+  });
   return scores;
 }
 
@@ -134,11 +130,13 @@ Plan plan(const Mean&, const Points& points) {
 Mixing mixing(const Nnm& part, const Points& points, std::uint64_t) {
   const std::size_t n = points.size(), kept = n - part.f;
   const Near near(points, kept);
-  Mixing m(n * points.all(), 0.0);
-  for (std::size_t i = 0; i < n; ++i) {
-    near.visit(i, kept,
-               [&](std::size_t k) { m[i * points.all() + k] = 1 / static_cast<double>(kept); });
-  }
+  const std::size_t all = points.all();
+  Mixing m(n * all);
+  for_each_band(points.pool(), n, [&](std::size_t begin, std::size_t end) {
+    std::fill(&m[begin * all], m.data() + end * all, 0.0);
+    for (std::size_t i = begin; i < end; ++i)
+      near.visit(i, kept, [&](std::size_t k) { m[i * all + k] = 1 / static_cast<double>(kept); });
+  });
   return m;
 }
 

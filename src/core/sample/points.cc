@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -6,7 +7,6 @@
 #include "core/sample/distinct.h"
 #include "core/sample/plan.h"
 #include "core/sample/product.h"
-#include "kernels/select.h"
 
 namespace medgrad::estimators {
 namespace {
@@ -38,14 +38,13 @@ bool changes_nothing(std::span<const double> m, std::size_t n, std::size_t all) 
 
 // Subtracts from all rows the median of each column of the first n: what most of them have in
 // common is then gone.
-void subtract_middle(Matrix& w, std::size_t n, std::size_t columns) {
-  std::vector<const double*> rows(n);
-  for (std::size_t i = 0; i < n; ++i) rows[i] = &w[i * columns];
-  std::vector<double> middle(columns), room(kernels::select_room<double>(n, columns));
-  (void)kernels::select_columns<double>(rows.data(), n, columns, (n + 1) / 2, middle.data(),
-                                        nullptr, room.data());
-  for (std::size_t i = 0; i < w.size(); i += columns)
-    for (std::size_t k = 0; k < columns; ++k) w[i + k] -= middle[k];
+void subtract_middle(Matrix& w, std::size_t n, std::size_t columns, ThreadPool* pool) {
+  std::vector<double> middle(columns);
+  select_of_columns(w.data(), n, columns, (n + 1) / 2, middle.data(), pool);
+  for_each_band(pool, w.size() / columns, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin * columns; i < end * columns; i += columns)
+      for (std::size_t k = 0; k < columns; ++k) w[i + k] -= middle[k];
+  });
 }
 
 }  // namespace
@@ -100,15 +99,17 @@ Matrix Points::squared_distances() const {
   // they are very large.
   const bool plain = gram_.exponents.empty() && gram_.squares.empty() && n > 0 &&
                      *std::max_element(own.begin(), own.end()) < 0x1p977;
-  for (std::size_t i = 0; i < n && plain; ++i) {
-    const double* const g = gram_.row(i);
-    double* const to = &squares[i * n];
-    for (std::size_t k = 0; k < n; ++k) {
-      const double square = own[i] + own[k] - 2 * g[k];
-      to[k] = square > 0 ? square : 0.0;
+  for_each_band(pool_, plain ? n : 0, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const double* const g = gram_.row(i);
+      double* const to = &squares[i * n];
+      for (std::size_t k = 0; k < n; ++k) {
+        const double square = own[i] + own[k] - 2 * g[k];
+        to[k] = square > 0 ? square : 0.0;
+      }
+      to[i] = 0;
     }
-    to[i] = 0;
-  }
+  });
   if (plain) return squares;
   for (std::size_t i = 0; i < n; ++i) {
     squares[i * n + i] = 0;
@@ -144,17 +145,20 @@ bool Points::keeps_distances(double share) const {
   if (gram_.exponents.empty()) {  // nearly always: row by row, and only rows that fail pair by pair
     std::vector<double> own(size());
     for (std::size_t i = 0; i < size(); ++i) own[i] = gram_.row(i)[i];
-    for (std::size_t i = 0; i < size(); ++i) {
-      const double* const g = gram_.row(i);
-      std::size_t lost = 0;
-      for (std::size_t k = 0; k < i; ++k) {
-        const double far = reach_[i] + reach_[k];
-        lost += own[i] + own[k] - 2 * g[k] < share * far * far ? 1 : 0;
+    std::atomic<bool> keeps = true;
+    for_each_band(pool_, size(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end && keeps; ++i) {
+        const double* const g = gram_.row(i);
+        std::size_t lost = 0;
+        for (std::size_t k = 0; k < i; ++k) {
+          const double far = reach_[i] + reach_[k];
+          lost += own[i] + own[k] - 2 * g[k] < share * far * far ? 1 : 0;
+        }
+        for (std::size_t k = 0; k < i && lost > 0; ++k)
+          if (!keeps_distance(i, k, share)) keeps = false;
       }
-      for (std::size_t k = 0; k < i && lost > 0; ++k)
-        if (!keeps_distance(i, k, share)) return false;
-    }
-    return true;
+    });
+    return keeps;
   }
   for (std::size_t i = 0; i < size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
@@ -186,15 +190,17 @@ void Points::multiply_out(Matrix w, Gram& gram) {
   multiply_both_sides(own.data(), gram_.g.data(), few, old, inner.data(), pool_);
   gram.g.resize(now * now);
   gram.same.resize(now);
-  for (std::size_t i = 0; i < now; ++i) {
-    const std::size_t p = points.of[i];
-    gram.same[i] = points.first[p];
-    // Equal up to rounding on both sides of the diagonal; rules may rely on more.
-    for (std::size_t k = 0; k < now; ++k) {
-      const std::size_t q = points.of[k];
-      gram.g[i * now + k] = (inner[p * few + q] + inner[q * few + p]) / 2;
+  for_each_band(pool_, now, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t p = points.of[i];
+      gram.same[i] = points.first[p];
+      // Equal up to rounding on both sides of the diagonal; rules may rely on more.
+      for (std::size_t k = 0; k < now; ++k) {
+        const std::size_t q = points.of[k];
+        gram.g[i * now + k] = (inner[p * few + q] + inner[q * few + p]) / 2;
+      }
     }
-  }
+  });
   reach_.resize(now);
   for (std::size_t i = 0; i < now; ++i) reach_[i] = reach[points.of[i]];
 }
@@ -233,7 +239,7 @@ void Points::mix(std::size_t n, std::span<const double> m, bool products) {
   gram.exponents = std::move(exponents);
   gram.seen = gram_.seen;
   if (products && !gram_.g.empty()) {
-    if (gram.exponents.empty()) subtract_middle(w, n, old);
+    if (gram.exponents.empty()) subtract_middle(w, n, old, pool_);
     multiply_out(std::move(w), gram);
   }
   gram_ = std::move(gram);

@@ -5,6 +5,7 @@
 
 #include "core/sample/matrix.h"
 #include "kernels/matrix.h"
+#include "kernels/select.h"
 
 namespace medgrad::estimators {
 
@@ -43,12 +44,27 @@ void multiply_both_sides(const double* w, const double* g, std::size_t n, std::s
   Matrix half(n * m), turned(m * n);
   multiply(w, g, n, m, m, half.data(), pool);
   constexpr std::size_t kLine = 8;  // lines of the cache are filled while they are there
-  for (std::size_t begin = 0; begin < n; begin += kLine) {
-    const std::size_t end = std::min(begin + kLine, n);
-    for (std::size_t k = 0; k < m; ++k)
-      for (std::size_t i = begin; i < end; ++i) turned[k * n + i] = half[i * m + k];
-  }
+  for_each_band(pool, n, [&](std::size_t from, std::size_t to) {
+    for (std::size_t begin = from; begin < to; begin += kLine) {
+      const std::size_t end = std::min(begin + kLine, to);
+      for (std::size_t k = 0; k < m; ++k)
+        for (std::size_t i = begin; i < end; ++i) turned[k * n + i] = half[i * m + k];
+    }
+  });
   multiply(w, turned.data(), n, m, n, c, pool);
+}
+
+void select_of_columns(const double* a, std::size_t n, std::size_t columns, std::size_t k,
+                       double* out, ThreadPool* pool) {
+  std::vector<const double*> rows(n);
+  for (std::size_t i = 0; i < n; ++i) rows[i] = a + i * columns;
+  for_each_band(pool, columns, [&](std::size_t begin, std::size_t end) {
+    std::vector<const double*> own(rows);
+    for (const double*& row : own) row += begin;
+    Matrix room(kernels::select_room<double>(n, end - begin));
+    (void)kernels::select_columns<double>(own.data(), n, end - begin, k, out + begin, nullptr,
+                                          room.data());
+  });
 }
 
 }  // namespace medgrad::estimators

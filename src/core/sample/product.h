@@ -16,4 +16,9 @@ void multiply(const double* a, const double* b, std::size_t n, std::size_t m, st
 void multiply_both_sides(const double* w, const double* g, std::size_t n, std::size_t m, double* c,
                          ThreadPool* pool);
 
+// out_j = the k-th smallest (from 1) of the n entries of column j of a matrix of so many columns,
+// all of them finite.
+void select_of_columns(const double* a, std::size_t n, std::size_t columns, std::size_t k,
+                       double* out, ThreadPool* pool);
+
 }  // namespace medgrad::estimators
