@@ -209,6 +209,36 @@ double GramLoopOf(const float* const* rows, std::size_t n, std::size_t d, const 
   }
 }
 
+// Half of a symmetric matrix of floats, n a multiple of 16, times x: four rows at a time, each
+// entry for its row and for its column.
+void ProductLoop(const float* a, std::size_t n, const float* x, float* out) {
+  const hn::CappedTag<float, 16> t;
+  const std::size_t lanes = hn::Lanes(t);
+  std::fill_n(out, n, 0.0f);
+  for (std::size_t i = 0; i < n; i += 4, a += 4 * n) {
+    const auto x0 = hn::Set(t, x[i]), x1 = hn::Set(t, x[i + 1]), x2 = hn::Set(t, x[i + 2]),
+               x3 = hn::Set(t, x[i + 3]);
+    auto s0 = hn::Zero(t), s1 = s0, s2 = s0, s3 = s0;
+    for (std::size_t j = 0; j <= i; j += lanes) {
+      const auto a0 = hn::LoadU(t, a + j), a1 = hn::LoadU(t, a + n + j),
+                 a2 = hn::LoadU(t, a + 2 * n + j), a3 = hn::LoadU(t, a + 3 * n + j);
+      const auto xj = hn::LoadU(t, x + j);
+      s0 = hn::MulAdd(a0, xj, s0);
+      s1 = hn::MulAdd(a1, xj, s1);
+      s2 = hn::MulAdd(a2, xj, s2);
+      s3 = hn::MulAdd(a3, xj, s3);
+      auto add = hn::MulAdd(a0, x0, hn::LoadU(t, out + j));
+      add = hn::MulAdd(a1, x1, add);
+      add = hn::MulAdd(a2, x2, add);
+      hn::StoreU(hn::MulAdd(a3, x3, add), t, out + j);
+    }
+    out[i] += hn::GetLane(hn::SumOfLanes(t, s0));
+    out[i + 1] += hn::GetLane(hn::SumOfLanes(t, s1));
+    out[i + 2] += hn::GetLane(hn::SumOfLanes(t, s2));
+    out[i + 3] += hn::GetLane(hn::SumOfLanes(t, s3));
+  }
+}
+
 bool TrimLoop(const float* const* rows, std::size_t n, std::size_t d, const Passes& passes,
               float* room, float* out) {
   if (n > kSearched) return CountLoop<false>(rows, n, d, passes, room, out), true;
@@ -229,6 +259,7 @@ namespace {
 HWY_EXPORT(TrimLoop);
 HWY_EXPORT(NearLoop);
 HWY_EXPORT(GramLoopOf);
+HWY_EXPORT(ProductLoop);
 
 // So many passes a search takes on rows of make_rows(), counted in it for vectors of 16 columns: of
 // a median, of quartiles, and of distances. They differ by a quarter of a pass from these.
@@ -252,6 +283,11 @@ double run_gram_loop(const float* const* rows, std::size_t n, std::size_t d, con
   return HWY_DYNAMIC_DISPATCH(GramLoopOf)(rows, n, d, centre);
 }
 
+void run_product_loop(const float* a, std::size_t n, const float* x, float* out) {
+  simd_ready();
+  HWY_DYNAMIC_DISPATCH(ProductLoop)(a, n, x, out);
+}
+
 }  // namespace
 }  // namespace medgrad::kernels
 
@@ -265,6 +301,10 @@ bool near_loop(const float* const* rows, std::size_t n, std::size_t d, float* ro
 }
 double gram_loop(const float* const* rows, std::size_t n, std::size_t d, const float* centre) {
   return kernels::run_gram_loop(rows, n, d, centre);
+}
+
+void product_loop(const float* a, std::size_t n, const float* x, float* out) {
+  kernels::run_product_loop(a, n, x, out);
 }
 
 }  // namespace medgrad::bench

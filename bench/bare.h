@@ -28,4 +28,24 @@ bool near_loop(const float* const* rows, std::size_t n, std::size_t d, float* ro
 // products. n = 3, 4 or 8; else 0.
 double gram_loop(const float* const* rows, std::size_t n, std::size_t d, const float* centre);
 
+// out = a x for a symmetric matrix of n x n floats, n a multiple of 16, of which half is read.
+void product_loop(const float* a, std::size_t n, const float* x, float* out);
+// How many such products the eigenvectors of CAF take on n rows of make_rows(), 2^22 entries in all
+// (counted, an eighth cut off); 0 where they have not been counted.
+constexpr std::size_t products_of_caf(std::size_t n, std::size_t d) {
+  if (d != (std::size_t{1} << 22) / n) return 0;
+  switch (n) {
+    case 192:
+      return 1364;
+    case 256:
+      return 1840;
+    case 512:
+      return 1694;
+    case 1000:
+      return 1242;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace medgrad::bench

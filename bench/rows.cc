@@ -156,6 +156,17 @@ void rows_of(std::size_t n, std::size_t d, int rounds, const std::string& only) 
       add("bare gram", [&] { sum += gram_loop(input.rows.data(), n, d, centre.data()); });
   }
   add("gram", [&] { sum += estimators::gram_matrix<T>(input, centre.data(), {}).g[0]; });
+  const std::size_t products = products_of_caf(n, d), padded = (n + 15) / 16 * 16;
+  std::vector<float> half(products == 0 ? 0 : padded * padded, 1.0f), x(padded), product(padded);
+  if (products != 0) {
+    add("bare caf", [&] {
+      sum += estimators::gram_matrix<T>(input, centre.data(), {}).g[0];
+      for (std::size_t i = 0; i < products; ++i)
+        product_loop(half.data(), padded, x.data(), product.data());
+      sum_rows(values.data(), n, d, out.data(), 0, d);
+      sum += product[0];
+    });
+  }
   for (const auto& [name, rule] : rules_for(n)) {
     for (const bool threads : {false, true}) {
       SampleOptions<T> options;

@@ -119,7 +119,7 @@ def growth(binary, rounds, shapes, where="", pythons=(), entries=""):
         yield grows({"what": f"Gram matrix, {size}", "ours": f"{speed:.1f} GF/s", "peer": f"{rates['gflops']:.1f} GF/s (fused)",
                      "ratio": speed / rates["gflops"], "target": 0.5, "n": n, "d": d, "name": "Gram matrix", "ms": ms["gram"]})
         # What these reads and this arithmetic take without any care for the input.
-        for what, name in (("trimmed mean", "trimmed mean"), ("meamed", "meamed"), ("Gram matrix", "gram")):
+        for what, name in (("trimmed mean", "trimmed mean"), ("meamed", "meamed"), ("Gram matrix", "gram"), ("caf", "caf")):
             if f"bare {name}" in ms:
                 yield row(what, ms[name], ms[f"bare {name}"], "bare loop", None)
         for what in WITH_AIM + WITHOUT_AIM:

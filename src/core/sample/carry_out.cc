@@ -253,6 +253,7 @@ SampleInfo run_rule(const Rule& rule, const Input<T>& input, std::span<T> out, s
   // than to find.
   if (report == nullptr && rule.before.empty() && !needs_gram(rule))
     return std::visit([&](const auto& method) { return method.estimate(input, out); }, rule.method);
+  const KeptMatrices kept;
   const RulePlan plan = plan_rule(rule, input, round);
   const SampleInfo info = carry_out(plan, input, out);
   if (report != nullptr) *report = report_rows<T>(plan, input, out);

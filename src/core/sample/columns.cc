@@ -82,7 +82,7 @@ bool trims_by_counting(std::size_t n, std::size_t f) {
 // The columns of a block; false if an entry is not finite or a sum overflows.
 template <Real T>
 bool trim_by_counting(Block<T>& block, std::size_t n, std::size_t f, T* out) {
-  std::vector<T>& room = block.scratch();
+  MatrixOf<T>& room = block.scratch();
   room.resize(std::max(room.size(), kernels::select_room<T>(n, block.count())));
   return kernels::trimmed_columns<T>(block.rows(), n, block.count(), f, out, room.data());
 }

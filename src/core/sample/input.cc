@@ -197,7 +197,7 @@ T median_of(std::span<T> values) {
 
 template <Real T>
 void ColumnMedian<T>::operator()(const T* const* rows, std::size_t count, T* out,
-                                 std::vector<T>& scratch) const {
+                                 MatrixOf<T>& scratch) const {
   if (n_ <= kernels::kRegisterRows) {
     (void)kernels::register_medians(rows, n_, 0, count, out);  // entries are finite: no news
   } else if (n_ <= kernels::kSortedRows) {
@@ -217,7 +217,7 @@ bool ColumnMedian<T>::by_counting() const {
 
 template <Real T>
 bool ColumnMedian<T>::try_counting(const T* const* rows, std::size_t count, T* out,
-                                   std::vector<T>& scratch) const {
+                                   MatrixOf<T>& scratch) const {
   T above[kDirectStep];
   const bool even = n_ % 2 == 0;
   scratch.resize(std::max(scratch.size(), kernels::select_room<T>(n_, count)));

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/sample/matrix.h"
 #include "core/sample/part.h"
 #include "core/small_vector.h"
 #include "kernels/columns.h"
@@ -157,13 +158,13 @@ template <Real T>
 class ColumnMedian {
  public:
   explicit ColumnMedian(std::size_t n) : n_(n) {}
-  void operator()(const T* const* rows, std::size_t count, T* out, std::vector<T>& scratch) const;
+  void operator()(const T* const* rows, std::size_t count, T* out, MatrixOf<T>& scratch) const;
 
   // Is it by counting, which finds entries that are not finite as it copies them? Then
   // try_counting() is false where there is one, and `out` is of no use.
   [[nodiscard]] bool by_counting() const;
   [[nodiscard]] bool try_counting(const T* const* rows, std::size_t count, T* out,
-                                  std::vector<T>& scratch) const;
+                                  MatrixOf<T>& scratch) const;
 
  private:
   std::size_t n_;
@@ -172,7 +173,7 @@ class ColumnMedian {
 // Calls visit(column, values) for the columns of `rows`, values being the n entries in row order,
 // in memory that may be reordered. Rows are read in runs of 16 columns.
 template <Real T, class Visit>
-void visit_columns(const T* const* rows, std::size_t n, std::size_t count, std::vector<T>& scratch,
+void visit_columns(const T* const* rows, std::size_t n, std::size_t count, MatrixOf<T>& scratch,
                    Visit&& visit) {
   constexpr std::size_t kRun = 16;
   scratch.resize(kRun * n);
@@ -203,7 +204,7 @@ class Block {
   [[nodiscard]] bool finite() const { return finite_; }
   // Non-finite entries in all that was loaded so far.
   [[nodiscard]] const Count& seen() const { return seen_; }
-  [[nodiscard]] std::vector<T>& scratch() { return scratch_; }
+  [[nodiscard]] MatrixOf<T>& scratch() { return scratch_; }
 
  private:
   void clean(std::size_t begin, std::size_t end, const T* fill);
@@ -211,7 +212,7 @@ class Block {
 
   const Input<T>* input_;
   SmallVector<const T*, 16> pointers_;
-  std::vector<T> copy_, scratch_;
+  MatrixOf<T> copy_, scratch_;
   std::size_t count_ = 0;
   bool finite_ = true;
   Count seen_;

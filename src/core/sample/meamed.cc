@@ -67,7 +67,7 @@ void finish_odd(const T* const* rows, std::size_t n, std::size_t begin, std::siz
 // The columns of a block; false if an entry is not finite. With `odd` those that are not settled.
 template <Real T>
 bool near_by_counting(Block<T>& block, std::size_t n, std::size_t f, T* out, T* odd) {
-  std::vector<T>& room = block.scratch();
+  estimators::MatrixOf<T>& room = block.scratch();
   room.resize(std::max(room.size(), kernels::near_room<T>(n, block.count())));
   return kernels::near_columns<T>(block.rows(), n, block.count(), f, out, odd, room.data());
 }

@@ -74,20 +74,24 @@ class AnyOrderSum {
   double high_ = 0, low_ = 0;
 };
 
+// The sum of the squared distances of point i from the `count` - 1 points next to it.
+double score_of(const Near& near, std::size_t i, std::size_t count) {
+  if (!(near.bound[i] > 0)) return 0;  // all of them are the same point
+  const double* const row = &near.squares[i * near.n];
+  AnyOrderSum sum(near.bound[i]);
+  near.visit(i, count, [&](std::size_t k) {
+    if (k != i) sum.add(row[k]);
+  });
+  return sum.value();
+}
+
 std::vector<double> krum_scores(const Points& points, std::size_t f, std::size_t neighbours) {
   const std::size_t n = points.size();
   if (neighbours == 0) neighbours = n - f - 2;
   const Near near(points, neighbours + 1);
   std::vector<double> scores(n);
   for_each_band(points.pool(), n, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!(near.bound[i] > 0)) continue;  // all of them are the same point
-      AnyOrderSum sum(near.bound[i]);
-      near.visit(i, neighbours + 1, [&](std::size_t k) {
-        if (k != i) sum.add(near.squares[i * n + k]);
-      });
-      scores[i] = sum.value();
-    }
+    for (std::size_t i = begin; i < end; ++i) scores[i] = score_of(near, i, neighbours + 1);
   });
   return scores;
 }

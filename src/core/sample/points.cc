@@ -181,10 +181,16 @@ void Points::multiply_out(Matrix w, Gram& gram) {
   merge_columns(w, gram_.same);
   const Distinct points = distinct_rows(w, now, old);
   const std::size_t few = points.first.size();
-  Matrix own(few * old), inner(few * few);
+  Matrix own, inner(few * few);
+  if (few == now) {
+    own = std::move(w);
+  } else {
+    own.resize(few * old);
+    for (std::size_t i = 0; i < few; ++i)
+      std::copy_n(&w[points.first[i] * old], old, &own[i * old]);
+  }
   std::vector<double> reach(few);
   for (std::size_t i = 0; i < few; ++i) {
-    std::copy_n(&w[points.first[i] * old], old, &own[i * old]);
     for (std::size_t k = 0; k < old; ++k) reach[i] += std::abs(own[i * old + k]) * reach_[k];
   }
   multiply_both_sides(own.data(), gram_.g.data(), few, old, inner.data(), pool_);
@@ -224,15 +230,18 @@ void Points::mix(std::size_t n, std::span<const double> m, bool products) {
         w[i * old + k] = std::ldexp(w[i * old + k], gram_.exponents[k] - most);
     }
   }
-  Matrix mixture(now * rows_);
   if (mixture_.empty()) {
-    mixture = w;
+    mixture_ = w;
   } else {
+    Matrix mixture(now * rows_);
     multiply(w.data(), mixture_.data(), now, old, rows_, mixture.data(), pool_);
+    mixture_ = std::move(mixture);
   }
-  mixture_ = std::move(mixture);
-  if (row_products_.empty() && own_.empty() && old == rows_) row_products_ = gram_.g;
-  if (changes_nothing(m, size(), old)) return;
+  const bool of_rows = row_products_.empty() && own_.empty() && old == rows_;
+  if (changes_nothing(m, size(), old)) {
+    if (of_rows) row_products_ = gram_.g;
+    return;
+  }
   Gram gram;
   gram.points = now;
   gram.origin = gram_.origin;
@@ -242,6 +251,7 @@ void Points::mix(std::size_t n, std::span<const double> m, bool products) {
     if (gram.exponents.empty()) subtract_middle(w, n, old, pool_);
     multiply_out(std::move(w), gram);
   }
+  if (of_rows) row_products_ = std::move(gram_.g);
   gram_ = std::move(gram);
 }
 
