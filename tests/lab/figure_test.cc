@@ -323,6 +323,13 @@ TEST(Palette, ContrastIsThatOfWebPages) {
   EXPECT_EQ(contrast("#ffffff", "#777777"), contrast("#777777", "#ffffff"));
 }
 
+// A method with a parameter of its own stands beside the one without.
+TEST(Palette, TheFirstTenOthersLookLikeNoKnownKey) {
+  for (const Look& other : other_looks().first(10))
+    for (const Look& known : known_looks())
+      EXPECT_FALSE(other.light == known.light && other.dash == known.dash) << known.key;
+}
+
 // The palest of a family is still seen, on white and on black, and shades differ in order.
 TEST(Palette, ShadesGoFromVisibleToDeep) {
   for (const auto& looks : {known_looks(), other_looks()}) {

@@ -54,13 +54,8 @@ constexpr std::array kKnown = {
     Look{"shades", "#777777", "#9a9a9a"},
 };
 
+// First what no known key looks like: VClip and VClip with tau = auto share a panel.
 constexpr std::array kOthers = {
-    Look{"", "#0072b2", "#5ab4f5"},
-    Look{"", "#d55e00", "#ff8a3d", Dash::dash_dotted},
-    Look{"", "#009e73", "#3fd1a3", Dash::long_dashed},
-    Look{"", "#b5529a", "#e79acb", Dash::dashed},
-    Look{"", "#d99100", "#f2c14e", Dash::dotted},
-    Look{"", "#3fa0dc", "#9ad4ff", Dash::dash_dot_dotted},
     Look{"", "#6a51a3", "#b6a3f2"},
     Look{"", "#8c510a", "#d8a25c", Dash::dash_dotted},
     Look{"", "#0072b2", "#5ab4f5", Dash::long_dashed},
@@ -71,6 +66,12 @@ constexpr std::array kOthers = {
     Look{"", "#3fa0dc", "#9ad4ff", Dash::dash_dotted},
     Look{"", "#6a51a3", "#b6a3f2", Dash::long_dashed},
     Look{"", "#8c510a", "#d8a25c", Dash::dashed},
+    Look{"", "#0072b2", "#5ab4f5"},
+    Look{"", "#d55e00", "#ff8a3d", Dash::dash_dotted},
+    Look{"", "#009e73", "#3fd1a3", Dash::long_dashed},
+    Look{"", "#b5529a", "#e79acb", Dash::dashed},
+    Look{"", "#d99100", "#f2c14e", Dash::dotted},
+    Look{"", "#3fa0dc", "#9ad4ff", Dash::dash_dot_dotted},
 };
 
 using Channels = std::array<double, 3>;  // from 0 to 255
