@@ -19,7 +19,7 @@ DRAWN = ("include", "src", "apps")  # the rest (tests, benchmarks, fuzzers) stan
 SEARCHED = ("include", "src", "apps/medgrad", "tests")
 # What comes from outside and belongs in a few folders only.
 OUTSIDE = {
-    r"hwy/": ("src/kernels", "src/noise", "tests/kernels", "tests/noise"),
+    r"hwy/": ("src/kernels", "src/noise", "tests/kernels", "tests/noise", "bench"),
     r"unicode/": ("src/text",),
     r"zlib\.h": ("src/io",),
     r"(torch|ATen|c10)/": ("src/torch", "src/language", "apps/medgrad/torch", "include/medgrad/torch",

@@ -193,13 +193,14 @@ void AddCentred(const T* const* rows, std::size_t begin, std::size_t count, cons
   for (std::size_t i = 0; i < kRows; ++i) from[i] = rows[row + i] + begin;
   const Centred<T> centred{from, centre + begin};
   const std::size_t whole = scales == nullptr ? count / kLanes * kLanes : 0;
-  if constexpr (kRows > kBlockRows) {
-    AddTriangle<kRows, false>(centred, 0, whole, width, own, row, lanes);
-  } else if (needed) {
-    AddTriangle<kRows, true>(centred, 0, whole, width, own, row, lanes);
-  } else {
-    AddTriangle<kRows, false>(centred, 0, whole, width, own, row, lanes);
+  bool written = false;
+  if constexpr (kRows <= kBlockRows) {  // more are all: nobody needs them again
+    if (needed) {
+      AddTriangle<kRows, true>(centred, 0, whole, width, own, row, lanes);
+      written = true;
+    }
   }
+  if (!written) AddTriangle<kRows, false>(centred, 0, whole, width, own, row, lanes);
   if (whole == count) return;
   const std::size_t last = (count + kLanes - 1) / kLanes * kLanes, at = needed ? whole : 0;
   for (std::size_t i = 0; i < kRows; ++i) {

@@ -39,6 +39,7 @@ Claim rates_are_inside(const std::string& what, double start, std::span<const Tu
                       : fmt::format("at an edge: {}.", fmt::join(at_edge, "; "));
   if (!hopeless.empty()) {
     std::vector<std::string> texts;
+    texts.reserve(hopeless.size());
     for (const auto& [method, shares] : hopeless)
       texts.push_back(fmt::format("{} at {} %", method, shares));
     evidence += fmt::format(" Left out, as no rate ends below the start ({}): {}.", show(start),
